@@ -1,8 +1,10 @@
 """Worked examples of family `hare` that settings change or tables give; see `presets.toml`."""
 
+from collections.abc import Mapping
+
 from schedgap.errors import UsageError
 from schedgap.instances.generate import Generated, Request
-from schedgap.instances.hare.workload import MODELS, Draft
+from schedgap.instances.hare.workload import MODELS
 
 
 def fig5(request: Request) -> Generated:
@@ -14,7 +16,7 @@ def fig5(request: Request) -> Generated:
     gpus = [(f"{kind}-{m}", kind) for kind, n in mix.items() for m in range(1, int(n) + 1)]
     times = {kind: round(like.speedups["V100"] / like.speedups[kind], 3) for kind in mix}
     return Generated(
-        _instance(gpus, [Draft("ResNet", 0, 1, 10, 4, times).to_data()]),
+        _instance(gpus, [_job("ResNet", 1, times, rounds=10, tasks=4)]),
         "Fig. 5 with the speedups of ResNet50 (those of ResNet152 are not in the text); a task"
         " takes 1 on a V100; combinations of our choice",
         "tasks on a V100",
@@ -26,7 +28,7 @@ def fig7(request: Request) -> Generated:
     names, row = ("GraphSAGE", "ResNet50"), request.values["row"]
     times = [round(MODELS[name].switching[row].training / 1000, 6) for name in names]
     jobs = [
-        Draft(name, 0, 1, 20, 1, {"GPU": own}).to_data()
+        _job(name, 1, {"GPU": own}, rounds=20)
         | {"model": name, "synchronization_time": {"GPU": other}}
         for name, own, other in zip(names, times, reversed(times), strict=True)
     ]
@@ -46,13 +48,21 @@ def ce2(request: Request) -> Generated:
         _instance(
             [("GPU1", "kind")],
             [
-                Draft(name, 0, weight, 1, 1, {"kind": time}).to_data()
+                _job(name, weight, {"kind": time})
                 for name, weight, time in (("heavy", 1000, 11), *lights, ("sponge", 1, 10))
             ],
         ),
         "counterexample to Theorem 4 with the relaxation as printed: all delay goes to the sponge",
         "s",
     )
+
+
+def _job(
+    name: str, weight: int, times: Mapping[str, float], *, rounds: int = 1, tasks: int = 1
+) -> dict[str, object]:
+    """Return a job that arrives at 0; `times`: training times by kind."""
+    shape = {"rounds": rounds, "tasks_per_round": tasks, "training_time": times}
+    return {"id": name, "arrival": 0, "weight": weight, **shape}
 
 
 def _instance(gpus: list[tuple[str, str]], jobs: list[dict[str, object]]) -> dict[str, object]:

@@ -25,7 +25,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from schedgap.errors import UsageError
 from schedgap.instances.generate import Generated, Request, apportion, check_settings, uniform
@@ -150,7 +150,6 @@ def _speeds(request: Request, kinds: Mapping[str, int]) -> Speed:
 
 # --- measured rates -----------------------------------------------------------------------------
 
-Work = dict[str, Any]  # fields of a draft: rounds; T^c and T^s by kind, in seconds
 JobType = tuple[str, int]  # measured job type: name, GPUs
 Step = dict[str, tuple[float, float]]  # by kind: seconds of training and synchronization
 
@@ -205,19 +204,20 @@ def _measured(request: Request, kinds: Mapping[str, int]) -> MeasuredTypes:
 
 def _retimed(request: Request, draft: Draft, measured: MeasuredTypes) -> Draft:
     """Give a drawn job a measured type, with `batches_per_task` steps on each of its GPUs."""
-    gpus = max((gpus for _, gpus in measured.steps if gpus <= draft.tasks), default=0)
+    gpus = max((gpus for _, gpus in measured.steps if gpus <= draft["tasks_per_round"]), default=0)
     if not gpus:
         raise UsageError("no measured job type runs on every kind of GPUs")
     job_type = name, _ = measured.drawn(request, gpus)
     work = _steps(request.values["batches_per_task"] * gpus, measured.steps[job_type])
-    return replace(draft, tasks=gpus, model=name, like=stand_in(name) or draft.like, **work)
+    like = stand_in(name) or draft["like"]
+    return draft | work | {"tasks_per_round": gpus, "model": name, "like": like}
 
 
-def _steps(number: float, step: Step) -> Work:
+def _steps(number: float, step: Step) -> Draft:
     """Return the times of a task with a number of steps of its job."""
     return {
-        "training": {kind: number * train for kind, (train, _) in step.items()},
-        "sync": {kind: number * sync for kind, (_, sync) in step.items()},
+        "training_time": {kind: number * train for kind, (train, _) in step.items()},
+        "synchronization_time": {kind: number * sync for kind, (_, sync) in step.items()},
     }
 
 
@@ -233,7 +233,7 @@ def _drawn(request: Request, measured: MeasuredTypes, speed: Speed) -> tuple[lis
         sentence += ": arrival; all else"
         sized = replace(request, values={**request.values, "jobs": len(jobs)})
         drafts = [
-            replace(draft, arrival=job.arrival - jobs[0].arrival)
+            draft | {"arrival": job.arrival - jobs[0].arrival}
             for draft, job in zip(draw_jobs(sized, speed), jobs, strict=True)
         ]
     if request.rates is not None:
@@ -277,15 +277,15 @@ def _traced(request: Request, measured: MeasuredTypes, speed: Speed) -> tuple[li
             else _sped(request, job, like, speed(like), rounds[n])
         )
         drafts.append(
-            Draft(
-                id=job.id,
-                arrival=job.arrival - jobs[0].arrival,
-                weight=weights[n] if job.weight is None else job.weight,
-                tasks=job.gpus,
-                model=types[n][0] if typed else job.model or like.name,
-                like=like,
+            {
+                "id": job.id,
+                "arrival": job.arrival - jobs[0].arrival,
+                "weight": weights[n] if job.weight is None else job.weight,
+                "tasks_per_round": job.gpus,
+                "model": types[n][0] if typed else job.model or like.name,
+                "like": like,
                 **work,
-            )
+            }
         )
     return drafts, f"{sentence}: {_provenance(request, jobs, timed, typed)}"
 
@@ -306,7 +306,7 @@ def _rounds(request: Request, steps: int | None, seconds: float, drawn: int) -> 
 
 def _rated(
     request: Request, job: TraceJob, job_type: JobType, measured: MeasuredTypes, drawn: int
-) -> Work:
+) -> Draft:
     """Return the work of a job with measured rates.
 
     Its steps count if its own type was measured; otherwise it has as many as fill its duration on
@@ -326,7 +326,7 @@ def _rated(
 
 def _sped(
     request: Request, job: TraceJob, like: Model, speeds: Mapping[str, float], drawn: int
-) -> Work:
+) -> Draft:
     """Return the work of a job without measured rates, by the speedups of a similar model."""
     fastest, seconds, exchange = max(speeds.values()), _seconds(job), 0.0
     if seconds is None and job.steps:
@@ -342,7 +342,8 @@ def _sped(
             exchange = min(exchange_time(request, like), seconds / rounds / 2)
         train = seconds / rounds - exchange
         training = {kind: train * fastest / speed for kind, speed in speeds.items()}
-    return {"rounds": rounds, "training": training, "sync": dict.fromkeys(speeds, exchange)}
+    sync = dict.fromkeys(speeds, exchange)
+    return {"rounds": rounds, "training_time": training, "synchronization_time": sync}
 
 
 def _provenance(request: Request, jobs: Sequence[TraceJob], timed: bool, typed: set[str]) -> str:

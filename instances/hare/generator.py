@@ -12,7 +12,7 @@ import math
 from schedgap.errors import UsageError
 from schedgap.instances.generate import Generated, Request, apportion, uniform
 from schedgap.instances.hare.from_traces import check_files, from_traces
-from schedgap.instances.hare.workload import KINDS, Draft, cluster
+from schedgap.instances.hare.workload import KINDS, cluster, in_units
 
 TRIES = 10_000  # draws of rounds and tasks before the range of tasks counts as impossible
 MIXES = {  # shares of the kinds, for setting `mix`
@@ -42,18 +42,18 @@ def small(request: Request) -> Generated:
     kinds = {kind: count for kind, count in halves if count}
     times = {"fast": fast, "slow": slow}
     drafts = [
-        Draft(
-            id=f"J{n + 1}",
-            arrival=int(arrival[n] * request.pace),
-            weight=weight[n],
-            rounds=rounds[n],
-            tasks=tasks[n],
-            training={kind: times[kind][n] for kind in kinds},
-            sync=dict.fromkeys(kinds, min(sync[n], fast[n])),
-        )
+        {
+            "id": f"J{n + 1}",
+            "arrival": int(arrival[n] * request.pace),
+            "weight": weight[n],
+            "rounds": rounds[n],
+            "tasks_per_round": tasks[n],
+            "training_time": {kind: times[kind][n] for kind in kinds},
+            "synchronization_time": dict.fromkeys(kinds, min(sync[n], fast[n])),
+        }
         for n in range(jobs)
     ]
-    fields = {**cluster(kinds), "jobs": [draft.to_data() for draft in drafts]}
+    fields = {**cluster(kinds), "jobs": [in_units(draft, None) for draft in drafts]}
     return Generated(
         fields, f"drawn with seed {request.seed}: whole times, two kinds of GPUs", "slot"
     )

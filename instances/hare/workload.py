@@ -6,9 +6,9 @@
 import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -80,50 +80,28 @@ def stand_in(name: str | None) -> Model | None:
 Speed = Callable[[Model], Mapping[str, float]]  # speedups of a model over K80 by kind of GPU
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A generated job; all times are in one unit, and times of tasks are by GPU kind."""
+# Fields of a job in a file, with times in seconds. A job of `paper` also has `like`: this model of
+# Table 2 gives its switching times.
+Draft = dict[str, Any]
+_ORDER = "id", "arrival", "weight", "model", "rounds", "tasks_per_round", "training_time"
 
-    id: str
-    arrival: float
-    weight: float
-    rounds: int
-    tasks: int
-    training: Mapping[str, float]
-    sync: Mapping[str, float] = field(default_factory=dict)
-    model: str | None = None  # name of its model in the file
-    like: Model | None = None  # model of Table 2 that gives its switching times
 
-    def to_data(self) -> dict[str, object]:
-        """Return the job as in an instance file, without synchronization times if all are 0."""
-        data: dict[str, object] = {
-            "id": self.id,
-            "arrival": self.arrival,
-            "weight": self.weight,
-            "model": self.model,
-            "rounds": self.rounds,
-            "tasks_per_round": self.tasks,
-            "training_time": dict(self.training),
-            "synchronization_time": dict(self.sync) if any(self.sync.values()) else None,
-        }
-        return {key: value for key, value in data.items() if value is not None}
+def in_units(draft: Draft, slot: float | None) -> Draft:
+    """Return a job as in a file: its seconds in slots, rounded up, or rounded to milliseconds.
 
-    def in_units(self, slot: float | None) -> "Draft":
-        """Return the job with its seconds in slots, rounded up, or rounded to milliseconds.
+    Training takes at least a slot or a millisecond. Synchronization times are left out if all are
+    0. `slot`: its length in seconds, or None.
+    """
 
-        Training takes at least a slot or a millisecond. `slot`: its length in seconds, or None.
-        """
+    def whole(seconds: float) -> float:
+        return round(seconds, 3) if slot is None else math.ceil(seconds / slot)
 
-        def whole(seconds: float) -> float:
-            return round(seconds, 3) if slot is None else math.ceil(seconds / slot)
-
-        least = 0.001 if slot is None else 1
-        return replace(
-            self,
-            arrival=whole(self.arrival),
-            training={kind: max(least, whole(t)) for kind, t in self.training.items()},
-            sync={kind: whole(t) for kind, t in self.sync.items()},
-        )
+    least = 0.001 if slot is None else 1
+    job = {key: draft[key] for key in _ORDER if key in draft}
+    job["arrival"] = whole(job["arrival"])
+    job["training_time"] = {on: max(least, whole(t)) for on, t in job["training_time"].items()}
+    sync = {on: whole(t) for on, t in draft["synchronization_time"].items()}
+    return job | ({"synchronization_time": sync} if any(sync.values()) else {})
 
 
 def instance_of(
@@ -135,13 +113,12 @@ def instance_of(
     `meta.source`.
     """
     slot = request.values["slot_seconds"]
-    drafts = [draft.in_units(slot) for draft in drafts]
-    fields = {**cluster(kinds), "jobs": [draft.to_data() for draft in drafts]}
+    fields = {**cluster(kinds), "jobs": [in_units(draft, slot) for draft in drafts]}
     if request.values["switching"]:
-        table: dict[str, object] = {}
+        likes: dict[str, Model] = {}
         for draft in drafts:
-            if draft.model and draft.like:
-                table.setdefault(draft.model, draft.like.switching_times(slot or 1.0))
+            likes.setdefault(draft["model"], draft["like"])
+        table = {name: like.switching_times(slot or 1.0) for name, like in likes.items()}
         fields["switching"] = {"models": table}
         source += "; switching times of Table 3"
     return fields, source, "s" if slot in (None, 1) else f"slot of {slot:g} s"
@@ -273,17 +250,17 @@ def draw_jobs(request: Request, speed: Speed) -> list[Draft]:
         if value["sync_cap"]:  # equal on all kinds, and at most the shortest training time
             sync = min(sync, *training.values())
         drafts.append(
-            Draft(
-                id=f"J{place}",
-                arrival=arrival[n] / 1000 * request.pace,
-                weight=weight[n],
-                rounds=count,
-                tasks=tasks[n],
-                training=training,
-                sync=dict.fromkeys(training, sync),
-                model=model.name,
-                like=model,
-            )
+            {
+                "id": f"J{place}",
+                "arrival": arrival[n] / 1000 * request.pace,
+                "weight": weight[n],
+                "rounds": count,
+                "tasks_per_round": tasks[n],
+                "training_time": training,
+                "synchronization_time": dict.fromkeys(training, sync),
+                "model": model.name,
+                "like": model,
+            }
         )
     return drafts
 

@@ -1,5 +1,6 @@
 """Schedules from integer starts, and integer starts from the order of tasks on each GPU."""
 
+import math
 from collections.abc import Iterable
 from heapq import heapreplace
 from itertools import pairwise
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from schedgap.instances.hare import HareArrays, HareInstance, HareSchedule, arrays
 from schedgap.models.hare.integer_time import HareSteps, Ints, Synchronization, steps
+from schedgap.models.program import Known
 
 
 def to_schedule(instance: HareInstance, start: ArrayLike, gpu: ArrayLike) -> HareSchedule:
@@ -46,6 +48,23 @@ def value_of(instance: HareInstance, start: ArrayLike, gpu: ArrayLike) -> int:
     ends = np.asarray(start) + whole.duration[task, view.gpu_class[np.asarray(gpu)]]
     completion = np.maximum.reduceat(ends, view.round_tasks[view.job_rounds[:-1]])
     return int(whole.weight @ completion)
+
+
+def upper_of(
+    instance: HareInstance,
+    known: Known[HareSchedule] | None,
+    synchronization: Synchronization = "relaxed",
+) -> int | None:
+    """Return the objective of a known schedule in grid steps, which narrows the time windows."""
+    if known is None or known.schedule is None:
+        return None
+    begin = to_steps(instance, known.schedule, synchronization)
+    return value_of(instance, begin, known.schedule.gpu)
+
+
+def round_up(bound: float) -> int:
+    """Return the smallest grid value that an engine's bound permits, within its tolerance."""
+    return math.ceil(bound - 1e-6 * max(1.0, abs(bound)))
 
 
 def assign_gpus(

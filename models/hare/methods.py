@@ -20,8 +20,8 @@ def _at(name: str) -> Lazy:
 
 _solved = partial(SolveProgram, initial=_at("exact.build_programs:initial"))
 MAX_ROWS = 2_000_000  # with big-M, or intervals; building more takes minutes
-_BIG_M = partial(_at("exact.build_programs:big_m"), max_rows=MAX_ROWS)
-_INTERVALS = partial(_at("exact.build_programs:cp_sat"), max_intervals=MAX_ROWS)
+_BIG_M = partial(_at("programs.printed:build"), max_rows=MAX_ROWS)
+_INTERVALS = partial(_at("programs.intervals:build"), max_intervals=MAX_ROWS)
 _RULE = _at("algorithms.hare:place")  # options of Algorithm 1
 _KERNEL = "schedgap.models.hare.heuristics.kernel:KERNEL"
 _PRICING = "schedgap.models.hare.bounds.kernel:PLANS"
@@ -52,12 +52,9 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
            kernels=(_PRICING,)),
     Method("job-alone", "bound", _at("bounds.job_alone:job_alone"),
            "each job alone on the fastest GPUs", "(4), (6), (7)", ours=True),
-    Method("relaxed-miqcp", "bound", _at("bounds.solve_relaxations:relaxed_miqcp"),
+    Method("relaxed-miqcp", "bound", _at("bounds.relaxed_miqcp:relaxed_miqcp"),
            "the paper's relaxation: row (9) for the set of all tasks of a GPU",
            "Hare_Sched_RL, Section 5.2", engines=LINEAR_ENGINES),
-    Method("relaxed-prefix", "bound", _at("bounds.solve_relaxations:relaxed_prefix"),
-           "the relaxation that Lemma 2 uses: row (9) for every set of tasks",
-           "Hare_Sched_RL, Lemma 2", ours=True, engines=LINEAR_ENGINES),
     Method("fluid-lp", "bound", _at("bounds.solve_fluid:fluid_lp"),
            "linear program over jobs, classes of GPUs and time cells; works at full scale",
            "mean busy times", ours=True, engines=("highs",)),
@@ -99,7 +96,6 @@ ALIASES = {
     "critical-path": "job-alone",
     "list-wspt": "local-search",
     "cp-sat-gpu": "cp-sat",
-    "relaxed-conic": "relaxed-prefix",
 }
 
 

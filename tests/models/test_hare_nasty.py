@@ -21,6 +21,12 @@ from schedgap.models.hare.heuristics.initial import starting_schedules
 from schedgap.models.hare.heuristics.local_search import LocalSearch
 from schedgap.models.hare.integer_time import steps
 from schedgap.models.hare.methods import METHODS
+from schedgap.models.hare.programs.relaxation_arrays import (
+    Separate,
+    separate_full_set,
+    separate_prefixes,
+)
+from schedgap.models.hare.programs.solve_relaxation import solve_relaxation
 from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock
 from strategies.hare import brute_force, instance_of, nasty_instances
@@ -49,24 +55,16 @@ def _bounds_hold(instance: HareInstance, optimum: float) -> None:
         ("job-alone", {}),
         ("fluid-lp", {"cells": 5}),
         ("lagrangian", {"cells": 5, "rounds": 3, "steps": 4}),
-        ("relaxed-prefix", {"integer": False}),
     ):
         [method] = [method for method in METHODS if method.name == name]
         engine = next(iter(method.engines), None)
         call = RunContext(method.parse(options), engine, Budget(Clock(20)), NullProgress())
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
-            try:
-                outcome = FAMILY.run(method, instance, call)
-            except ScaleError:  # HiGHS takes no coefficients of 1e15
-                assert name == "relaxed-prefix"
-                continue
-        if name in ("job-alone", "fluid-lp", "lagrangian"):
-            assert outcome.bound is not None
-        if outcome.bound is not None:
-            assert outcome.bound <= optimum * (1 + SLACK), name
-        if outcome.certificate is not None:
-            assert check_certificate(instance, outcome.certificate) == outcome.bound
+            outcome = FAMILY.run(method, instance, call)
+        assert outcome.bound is not None
+        assert outcome.bound <= optimum * (1 + SLACK), name
+        assert check_certificate(instance, outcome.certificate or {}) == outcome.bound
 
 
 @settings(max_examples=25, deadline=None)
@@ -195,9 +193,9 @@ TINY: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize(("jobs", "optimum"), [(FAR, 0.002000002), (TINY, 3.003e-9)])
-@pytest.mark.parametrize("method", ["relaxed-prefix", "relaxed-miqcp"])
+@pytest.mark.parametrize("separate", [separate_full_set, separate_prefixes])
 def test_an_engines_tolerance_lifts_no_bound(
-    jobs: list[dict[str, Any]], optimum: float, method: str
+    jobs: list[dict[str, Any]], optimum: float, separate: Separate
 ) -> None:
     """Engines said 3.0035 and 4.004e-9."""
     instance = HareInstance.from_data(
@@ -208,8 +206,9 @@ def test_an_engines_tolerance_lifts_no_bound(
         }
     )  # fmt: skip
     for engine in ("highs", "gurobi"):
+        call = RunContext({}, engine, Budget(Clock(10)), NullProgress())
         try:
-            bound = sg.solve(instance, method, engine=engine, time_limit=10).bound
+            bound = solve_relaxation(instance, call, separate, integer=True).bound
         except ScaleError:
             continue
         assert bound is None or bound <= optimum * (1 + 1e-6)

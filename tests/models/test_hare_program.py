@@ -55,7 +55,7 @@ def test_the_rows_carry_the_papers_labels() -> None:
     import pyomo.environ as pyo
 
     def rows(**options: Any) -> set[str]:
-        model = printed.build(TOY, **options)
+        model = printed.build(TOY, **options).model
         return {row.local_name for row in model.component_objects(pyo.Constraint)}
 
     common = {"eq_4", "eq_5", "eq_6", "eq_8_first", "eq_8_second"}

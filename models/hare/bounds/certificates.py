@@ -12,7 +12,7 @@ Mathematical Programming 99 (2004).
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -20,17 +20,13 @@ from pydantic import Field
 from schedgap.errors import InputError, ScaleError
 from schedgap.instances.hare import HareInstance, arrays
 from schedgap.instances.hare.scale import LARGEST_VALUE
-from schedgap.instances.records import Many, NonEmpty, Record
+from schedgap.instances.records import Many, NonEmpty
 from schedgap.models.certificates import Certificate, dense, proved, read, sparse
 from schedgap.models.hare.bounds import fluid, lagrangian
 from schedgap.models.hare.bounds.lagrangian import GpuPrices
 from schedgap.models.hare.integer_time import steps
-from schedgap.models.hare.programs import relaxation, relaxation_arrays, time_indexed
-from schedgap.models.hare.programs.relaxation_arrays import LoadCut
+from schedgap.models.hare.programs import time_indexed
 from schedgap.solvers.programs.arrays import Floats, LinearProgram, safe_bound
-
-if TYPE_CHECKING:
-    from schedgap.models.hare.programs.solve_relaxation import RelaxationSolution
 
 Index = Annotated[int, Field(ge=0)]
 Duals = Many[Annotated[tuple[Index, float], Field(strict=False)]]  # (row, price); others are 0
@@ -55,22 +51,6 @@ class TimeIndexedCertificate(Certificate):
     """Prices of the rows of the time-indexed program; `upper` in grid steps, as in its builder."""
 
     upper: Annotated[int, Field(ge=0, le=LARGEST_VALUE)]
-    duals: Duals
-
-
-class CutRow(Record):
-    """Tangent to row (9) for a set of items, at the load `load`."""
-
-    machine: Index
-    items: NonEmpty[Index]
-    load: float
-    release: Literal[False] = False  # in older files
-
-
-class CutsCertificate(Certificate):
-    """Prices of the rows of a relaxation, including its cuts (9)."""
-
-    cuts: Many[CutRow]
     duals: Duals
 
 
@@ -159,7 +139,9 @@ def lagrangian_certificate(
     """
     rounded = prices.rounded()
     view = arrays(instance)
-    value = lagrangian.total(view, rounded, lagrangian.job_plans(view, rounded, steps, longest))
+    add_round = lagrangian.compiled_rounds(view)
+    plans = lagrangian.job_plans(view, rounded, steps, longest, add_round)
+    value = lagrangian.total(view, rounded, plans)
     return value, priced_certificate(rounded, value, steps=steps, longest=longest)
 
 
@@ -209,44 +191,10 @@ def _time_indexed(instance: HareInstance, certificate: TimeIndexedCertificate) -
     return time_indexed.bound_in_units(instance, upper, _value(program, certificate))
 
 
-def cut_certificate(found: "RelaxationSolution") -> tuple[float, dict[str, object]]:
-    """Return the bound that the duals of a relaxation with cuts prove, and the certificate.
-
-    `found`: with duals of its program, which may lack the last of the cuts. Cuts of price 0 are
-    left out of the certificate.
-    """
-    assert found.duals is not None
-    base = len(found.relaxed.program.row_lower)
-    priced = base + np.flatnonzero(found.duals[base:])
-    used = [found.cuts[row - base] for row in priced]
-    chosen = np.concatenate([found.duals[:base], found.duals[priced]])
-    program = relaxation_arrays.with_cuts(found.relaxed, used)
-    cuts = [{"machine": cut.machine, "items": cut.items.tolist(), "load": cut.load} for cut in used]
-    return certified("relaxed-prefix", program, chosen, cuts=cuts)
-
-
-def _cuts(instance: HareInstance, certificate: CutsCertificate) -> float:
-    """Return the bound of duals of the relaxation with cuts."""
-    relaxed = relaxation_arrays.build(
-        instance, limit=relaxation.start_limit(instance, horizon_cap=True), integer=False
-    )
-    items, machines = relaxed.items.train.shape
-    cuts = []
-    for row in certificate.cuts:
-        chosen = np.unique(np.array(row.items, dtype=np.int64))  # a set: each item once
-        if chosen[-1] >= items or row.machine >= machines:
-            raise InputError("no such items or machine", path="certificate.cuts")
-        cuts.append(LoadCut(row.machine, chosen, row.load))
-    return _value(relaxation_arrays.with_cuts(relaxed, cuts), certificate)
-
-
-# Kind of certificate -> its record, and the function that evaluates it. A former method
-# wrote `relaxed-conic`.
+# Kind of certificate -> its record, and the function that evaluates it.
 _KINDS: dict[str, tuple[type[Certificate], Callable[[HareInstance, Any], float]]] = {
     "critical-path": (CriticalPathCertificate, _critical),
     "fluid-lp": (FluidCertificate, _fluid),
     "lagrangian": (LagrangianCertificate, _lagrangian),
-    "relaxed-conic": (CutsCertificate, _cuts),
-    "relaxed-prefix": (CutsCertificate, _cuts),
     "time-indexed-lp": (TimeIndexedCertificate, _time_indexed),
 }

@@ -1,6 +1,5 @@
 """The programs of the family in the time windows of a schedule, for engines, files and readers."""
 
-import math
 from dataclasses import replace
 from typing import Annotated
 
@@ -12,10 +11,10 @@ from schedgap.instances.hare.schedule import HareSchedule
 from schedgap.models.hare.bounds import fluid
 from schedgap.models.hare.bounds.certificates import certified
 from schedgap.models.hare.bounds.solve_fluid import default_grid
-from schedgap.models.hare.decode import to_steps, value_of
+from schedgap.models.hare.decode import round_up, to_steps, upper_of
 from schedgap.models.hare.heuristics.initial import initial_state, starting_schedule
-from schedgap.models.hare.integer_time import Synchronization, steps
-from schedgap.models.hare.programs import intervals, printed, relaxation, relaxation_arrays
+from schedgap.models.hare.integer_time import steps
+from schedgap.models.hare.programs import relaxation, relaxation_arrays
 from schedgap.models.hare.programs import time_indexed as by_start
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.program import BuiltProgram, Known, NotBuiltError, check_size
@@ -41,74 +40,6 @@ def initial(instance: HareInstance, call: RunContext) -> SearchState:
     return initial_state(instance, call, call.options.get("synchronization", "relaxed"))
 
 
-def _upper(
-    instance: HareInstance,
-    known: Known[HareSchedule] | None,
-    synchronization: Synchronization = "relaxed",
-) -> int | None:
-    """Return the objective of a schedule in grid steps, which narrows the time windows."""
-    if known is None or known.schedule is None:
-        return None
-    begin = to_steps(instance, known.schedule, synchronization)
-    return value_of(instance, begin, known.schedule.gpu)
-
-
-def _round_up(bound: float) -> int:
-    """Return the smallest grid value that an engine's bound permits, within its tolerance."""
-    return math.ceil(bound - 1e-6 * max(1.0, abs(bound)))
-
-
-def big_m(
-    instance: HareInstance,
-    known: Known[HareSchedule] | None = None,
-    *,
-    pairwise: Annotated[bool, "write (7) for each pair of tasks, as printed"] = False,
-    synchronization: Synchronization = "relaxed",
-    max_rows: int | None = None,
-) -> Built:
-    """Build the paper's program with big-M rows."""
-    view = arrays(instance)
-    check_size(view.tasks**2 * view.gpus, max_rows, "rows")
-    model = printed.build(
-        instance,
-        pairwise=pairwise,
-        synchronization=synchronization,
-        upper=_upper(instance, known, synchronization),
-    )
-    unit = float(steps(instance).grid)
-    return BuiltProgram(
-        model,
-        lambda values: printed.read(model, instance, synchronization=synchronization),
-        real=lambda bound: _round_up(bound / unit),
-        grid=unit,
-    )
-
-
-def cp_sat(
-    instance: HareInstance,
-    known: Known[HareSchedule],
-    *,
-    synchronization: Synchronization = "relaxed",
-    max_intervals: int | None = None,
-) -> Built:
-    """Build the interval model."""
-    view = arrays(instance)
-    check_size(view.tasks * len(view.class_gpus), max_intervals, "intervals")
-    model = intervals.build(
-        instance,
-        synchronization=synchronization,
-        upper=_upper(instance, known, synchronization),
-        lower=int(known.lower),
-    )
-    return BuiltProgram(
-        model,
-        lambda values: intervals.read(values, instance),
-        real=_round_up,
-        grid=1,
-        start=lambda found: intervals.start(instance, found, synchronization=synchronization),
-    )
-
-
 def time_indexed(
     instance: HareInstance,
     known: Known[HareSchedule] | None = None,
@@ -116,7 +47,7 @@ def time_indexed(
     max_columns: MaxColumns = 300_000,
 ) -> Built:
     """Build the time-indexed program."""
-    upper = _upper(instance, known)
+    upper = upper_of(instance, known)
     layout = by_start.layout(instance, upper)
     check_size(layout.columns, max_columns)
     if max_columns is not None and layout.entries > MAX_ENTRIES:
@@ -126,7 +57,7 @@ def time_indexed(
     return BuiltProgram(
         by_start.build(instance, upper=upper),
         lambda values: by_start.read(values, instance, upper=upper),
-        real=_round_up,
+        real=round_up,
         grid=1,
         start=lambda found: by_start.start(
             instance,
@@ -155,7 +86,7 @@ def time_indexed_lp(
     from schedgap.solvers.engines.solve import solve
 
     known = Known(starting_schedule(instance))
-    upper = _upper(instance, known)
+    upper = upper_of(instance, known)
     assert upper is not None
     call.progress.phase("building the program")
     try:

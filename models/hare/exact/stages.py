@@ -7,10 +7,10 @@ from schedgap.instances.hare.scale import grid
 from schedgap.models.hare.bounds.solve_lagrangian import lagrangian_bound
 from schedgap.models.hare.decode import to_steps, value_of
 from schedgap.models.hare.exact.branch_and_price import BranchAndPrice, refusal
-from schedgap.models.hare.exact.build_programs import cp_sat
 from schedgap.models.hare.heuristics.kernel import KERNEL
 from schedgap.models.hare.heuristics.local_search import LocalSearch
 from schedgap.models.hare.integer_time import Synchronization, steps
+from schedgap.models.hare.programs import intervals
 from schedgap.models.mechanisms.branch_and_price import OUT_OF_TIME
 from schedgap.models.method import Budget, RunContext
 from schedgap.models.program import Known, program_stage
@@ -45,7 +45,7 @@ def run_cp_sat(
     result = state.child(
         "cp-sat",
         program_stage,
-        cp_sat,
+        intervals.build,
         instance,
         Known(state.schedule, state.lower),
         {"synchronization": synchronization},

@@ -6,40 +6,45 @@ the symmetry between equal GPUs.
 """
 
 import itertools
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
-from schedgap.models.hare.decode import assign_gpus, rounds_of, to_schedule, to_steps
+from schedgap.models.hare.decode import (
+    assign_gpus,
+    round_up,
+    rounds_of,
+    to_schedule,
+    to_steps,
+    upper_of,
+)
 from schedgap.models.hare.integer_time import (
     Synchronization,
     identical_jobs,
     latest_completions,
     steps,
 )
-
-if TYPE_CHECKING:
-    from ortools.sat.python import cp_model
+from schedgap.models.program import BuiltProgram, Known, check_size
 
 
 def build(
     instance: HareInstance,
+    known: Known[HareSchedule],
     *,
     synchronization: Synchronization = "relaxed",
-    upper: int | None = None,
-    lower: int | None = None,
-) -> "cp_model.CpModel":
+    max_intervals: int | None = None,
+) -> BuiltProgram[HareSchedule]:
     """Build the CP-SAT model of the problem, in whole steps.
 
-    `synchronization`: with `fixed`, all tasks of a round start together. `upper`, `lower`:
-    objective of a schedule of this variant and a lower bound on the optimum, in grid steps.
+    `known`: schedule of this variant and lower bound on the optimum, in grid steps.
+    `synchronization`: with `fixed`, all tasks of a round start together. `max_intervals`: more are
+    not built.
 
     Returns
     -------
-    CpModel
-        Variables in this order: x [i]; y [i, k] task by task; barriers [q].
+    BuiltProgram
+        Its model has the variables x [i]; y [i, k] task by task; barriers [q], in this order.
 
     Raises
     ------
@@ -49,8 +54,10 @@ def build(
     from ortools.sat.python import cp_model
 
     view, whole = arrays(instance), steps(instance)
-    ends = latest_completions(whole, upper)
     kinds = range(len(view.class_gpus))
+    check_size(view.tasks * len(kinds), max_intervals, "intervals")
+    upper = upper_of(instance, known, synchronization)
+    ends = latest_completions(whole, upper)
     model = cp_model.CpModel()
     train, duration = whole.train, whole.duration
     last = ends[view.task_job] - whole.tail
@@ -102,13 +109,18 @@ def build(
     value = cp_model.LinearExpr.weighted_sum(completion, whole.weight.tolist())
     if upper is not None:
         model.add(value <= upper)  # the windows bound each job alone, this row all together
-    if lower is not None:
-        model.add(value >= lower)
+    model.add(value >= int(known.lower))
     model.minimize(value)
-    return model
+    return BuiltProgram(
+        model,
+        lambda values: _read(values, instance),
+        real=round_up,
+        grid=1,
+        start=lambda found: _start(instance, found, synchronization),
+    )
 
 
-def read(values: ArrayLike, instance: HareInstance) -> HareSchedule:
+def _read(values: ArrayLike, instance: HareInstance) -> HareSchedule:
     """Return the schedule of a solution.
 
     `values`: values of all variables, in the order of `build`.
@@ -121,21 +133,10 @@ def read(values: ArrayLike, instance: HareInstance) -> HareSchedule:
     return to_schedule(instance, start, assign_gpus(instance, start, kind))
 
 
-def start(
-    instance: HareInstance,
-    schedule: HareSchedule,
-    *,
-    synchronization: Synchronization = "relaxed",
+def _start(
+    instance: HareInstance, schedule: HareSchedule, synchronization: Synchronization
 ) -> list[int | None]:
-    """Return the hint that encodes a schedule.
-
-    `synchronization`: as given to `build`.
-
-    Returns
-    -------
-    list of int or None
-        Value of each variable, in the order of `build`; None for the barriers.
-    """
+    """Return the hint that encodes a schedule, in the order of `build`; None for the barriers."""
     view = arrays(instance)
     start = to_steps(instance, schedule, synchronization)
     kind = view.gpu_class[schedule.gpu]

@@ -6,13 +6,21 @@ big-M row per order enforces the gap. Time windows derived from a known schedule
 
 from itertools import combinations
 from itertools import pairwise as pairwise_of
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from schedgap.instances.hare import HareInstance, HareSchedule, arrays
-from schedgap.models.hare.decode import left_shifted, rounds_of, to_schedule
+from schedgap.instances.hare import HareInstance, arrays
+from schedgap.instances.hare.schedule import HareSchedule
+from schedgap.models.hare.decode import (
+    left_shifted,
+    round_up,
+    rounds_of,
+    to_schedule,
+    upper_of,
+)
 from schedgap.models.hare.integer_time import Ints, Synchronization, latest_completions, steps
+from schedgap.models.program import BuiltProgram, Known, check_size
 from schedgap.solvers.programs.arrays import Floats
 
 if TYPE_CHECKING:
@@ -21,22 +29,25 @@ if TYPE_CHECKING:
 
 def build(
     instance: HareInstance,
+    known: Known[HareSchedule] | None = None,
     *,
-    pairwise: bool = False,
+    pairwise: Annotated[bool, "write (7) for each pair of tasks, as printed"] = False,
     synchronization: Synchronization = "relaxed",
-    upper: int | None = None,
-) -> "pyo.ConcreteModel":
+    max_rows: int | None = None,
+) -> BuiltProgram[HareSchedule]:
     """Build the program in the instance's units.
 
-    `pairwise`: write (7) for each pair of tasks, as printed, instead of one barrier variable per
-    round. `synchronization`: with `fixed`, all tasks of a round start together, as in the
-    scale-fixed scheme of Fig. 4. `upper`: objective, in grid steps, of a schedule of this variant.
-    The program then contains every schedule that costs no more; None gives the full horizon.
+    `known`: a schedule of this variant. The program then contains every schedule that costs no
+    more; None gives the full horizon. `pairwise`: write (7) for each pair of tasks, as printed,
+    instead of one barrier variable per round. `synchronization`: with `fixed`, all tasks of a round
+    start together, as in the scale-fixed scheme of Fig. 4. `max_rows`: more are not built.
 
     Returns
     -------
-    ConcreteModel
-        Starts `x[i]`, assignment `y[i, m]`, completion `C[n]`; rows named after the equations.
+    BuiltProgram
+        Its model has starts `x[i]`, assignment `y[i, m]`, completion `C[n]`; rows named after the
+        equations. Its reader keeps the order of a solution, and recomputes its starts exactly in
+        whole steps.
 
     Raises
     ------
@@ -46,9 +57,10 @@ def build(
     import pyomo.core as pyo
 
     view, whole = arrays(instance), steps(instance)
-    step = whole.step
+    check_size(view.tasks**2 * view.gpus, max_rows, "rows")
+    step, unit = whole.step, float(whole.grid)
     head = [float(int(t) * step) for t in whole.head]
-    ends = latest_completions(whole, upper)
+    ends = latest_completions(whole, upper_of(instance, known, synchronization))
     latest_end = [float(int(t) * step) for t in ends]
     last = [
         float(int(ends[n] - whole.tail[i] - whole.duration[i].min()) * step)
@@ -161,33 +173,22 @@ def build(
             doc="identical tasks of a round start in order of their numbers",
             rule=lambda model, i, j: model.x[i] <= model.x[j],
         )
-    return model
+
+    def read(values: object) -> HareSchedule:
+        start, gpu = _values(model, instance)
+        return to_schedule(instance, left_shifted(instance, start, gpu, synchronization), gpu)
+
+    return BuiltProgram(model, read, real=lambda bound: round_up(bound / unit), grid=unit)
 
 
 def literal(model: "pyo.ConcreteModel", instance: HareInstance) -> HareSchedule:
     """Return the starts and GPUs of a solved model as they are, whether or not they obey the rules.
 
-    `model`: result of `build`, with values.
+    `model`: model of `build`, with values.
     """
     count, gpu = _values(model, instance)
     count = np.where(np.abs(count - np.rint(count)) < 1e-5, np.rint(count), count)
     return HareSchedule(gpu, count * float(steps(instance).step))
-
-
-def read(
-    model: "pyo.ConcreteModel",
-    instance: HareInstance,
-    *,
-    synchronization: Synchronization = "relaxed",
-) -> HareSchedule:
-    """Return the schedule of a solved model.
-
-    The order of the solution is kept and its starts are recomputed exactly in whole steps.
-
-    `model`: result of `build`, with values loaded. `synchronization`: as given to `build`.
-    """
-    start, gpu = _values(model, instance)
-    return to_schedule(instance, left_shifted(instance, start, gpu, synchronization), gpu)
 
 
 def _values(model: "pyo.ConcreteModel", instance: HareInstance) -> tuple[Floats, Ints]:

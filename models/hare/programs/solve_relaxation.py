@@ -57,8 +57,7 @@ class RelaxationSolution:
 
     `relaxed` is the relaxation without rows (9). `values` is the last point, or None. `bound` is a
     lower bound on the relaxation even if cuts are still missing; `closed` says that none is
-    violated. `duals` belong to the rows of the last program with `cuts` and prove the bound if it
-    is linear.
+    violated.
     """
 
     relaxed: BaseRelaxation
@@ -67,7 +66,6 @@ class RelaxationSolution:
     bound: float | None = None
     closed: bool = False
     rounds: int = 0
-    duals: Floats | None = None
 
     @property
     def start(self) -> Floats:
@@ -220,12 +218,12 @@ def solve_with_cuts(
         with_cuts(relaxed, cuts), violated_rows, clock=clock, rounds=MAX_ROUNDS, solve=solve,
         on_bound=on_bound,
     )  # fmt: skip
-    values, duals = (None, None) if loop.last is None else (loop.last.values, loop.last.duals)
+    values = None if loop.last is None else loop.last.values
     closed = loop.end == "closed"
     if mixed and closed:  # no row is violated, but the point may not be optimal
         value = math.inf if values is None else relaxed.program.objective(values)
         closed = loop.bound is not None and value <= loop.bound + TOLERANCE * max(1.0, abs(value))
-    return RelaxationSolution(relaxed, all_cuts, values, loop.bound, closed, loop.rounds, duals)
+    return RelaxationSolution(relaxed, all_cuts, values, loop.bound, closed, loop.rounds)
 
 
 def _with_shares(relaxed: BaseRelaxation, values: Floats) -> LinearProgram:

@@ -76,9 +76,9 @@ def index_names(instance: HareInstance) -> Mapping[str, list[tuple[Any, ...]]]:
 _BUILDERS = "schedgap.models.hare.exact.build_programs"
 
 
-def _builders(name: str, **settings: object) -> dict[str, Any]:
+def _builders(place: str, **settings: object) -> dict[str, Any]:
     """Return a builder for the full horizon and for the time windows of a list schedule."""
-    build: Any = partial(Lazy(f"{_BUILDERS}:{name}"), **settings)
+    build: Any = partial(Lazy(place), **settings)
     heuristic = Lazy("schedgap.models.hare.heuristics.initial:starting_schedule")
     return {"build": build, "narrow": Narrowed(build, heuristic)}
 
@@ -90,7 +90,7 @@ PROGRAMS: Mapping[str, Program[HareInstance, Any]] = {
         equations="(4)-(8)",
         indices=_PRINTED,
         literal=Lazy("schedgap.models.hare.programs.printed:literal"),
-        **_builders("big_m"),
+        **_builders("schedgap.models.hare.programs.printed:build"),
         symmetry=("cut_alike",),
         also=("printed",),
     ),
@@ -98,14 +98,14 @@ PROGRAMS: Mapping[str, Program[HareInstance, Any]] = {
         "how many tasks start on each kind of GPU in each time step",
         "exact",
         indices=_TIME_INDEXED,
-        **_builders("time_indexed", max_columns=None),
+        **_builders(f"{_BUILDERS}:time_indexed", max_columns=None),
         unit=_unit,
     ),
     "time-indexed-lp": Program(
         "the linear relaxation of `time-indexed`",
         "relaxation",
         indices=_TIME_INDEXED,
-        **_builders("relaxed_time_indexed"),
+        **_builders(f"{_BUILDERS}:relaxed_time_indexed"),
         unit=_unit,
     ),
     "relaxed-miqcp": Program(
