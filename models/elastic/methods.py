@@ -137,10 +137,10 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
                   "jobs of a batch by weight over least volume, each as late as possible",
                   "Section 7, Fig. 8; completed by us"),
     _method("a-online-fixed-type", "baseline",
-            _at("baselines.a_online_fixed_type:a_online_fixed_type"),
+            _at("baselines.a_online_fixed:a_online_fixed_type"),
             "a-online with one worker type for all jobs", "Section 7, Fig. 9", online=True),
     _method("a-online-fixed-number", "baseline",
-            _at("baselines.a_online_fixed_number:a_online_fixed_number"),
+            _at("baselines.a_online_fixed:a_online_fixed_number"),
             "a-online with one number of workers for all jobs", "Section 7, Fig. 10", online=True),
 )  # fmt: skip
 ALIASES = {
