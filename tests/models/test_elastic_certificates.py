@@ -3,6 +3,7 @@
 import math
 import time
 import warnings
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,12 +16,13 @@ from schedgap.models.elastic import FAMILY
 from schedgap.models.elastic.bounds.certificates import KINDS, check_certificate
 from schedgap.models.elastic.programs.weights import (
     scale_back,
-    scale_certificate,
+    scale_price,
     scaled_weights,
     value_step,
 )
 from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.models.method import Budget, RunContext
+from schedgap.models.scaled_values import converted
 from schedgap.solvers import Clock
 from strategies.elastic import brute_force, elastic_instances, instance_of
 from strategies.elastic_examples import BATCH, J1, TOY
@@ -147,9 +149,11 @@ def test_weights_below_1_come_to_a_common_size() -> None:
     assert scale_back(2900, power) == 2.9e-8
     assert value_step(instance) == 1e-9
     assert scaled_weights(TOY) == (TOY, 0)
-    prices = {"kind": "pooled-lp", "slots": 1, "prices": [[0, 0, 1, 2e-10]]}
-    assert scale_certificate(prices, power)["prices"] == [[0, 0, 1, 20.0]]
-    assert scale_certificate(scale_certificate(prices, power), -power) == prices
+    assert scale_price(2e-10, power) == 20.0
+    assert scale_price(scale_price(2.3e-10, power), -power) == 2.3e-10
+    prices = {"kind": "pooled-lp", "value": 2900.0, "prices": [[0, 0, 1, 20.0]]}
+    found = converted(prices, partial(scale_price, power=-power), partial(scale_back, power=power))
+    assert found == {"kind": "pooled-lp", "value": 2.9e-8, "prices": [[0, 0, 1, 2e-10]]}
 
 
 @pytest.mark.parametrize("name", ["ring on two servers", "parameter servers", "tiny"])

@@ -10,6 +10,7 @@ Mathematical Programming 99 (2004): bounds from approximate dual values.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -23,11 +24,12 @@ from schedgap.models.elastic.bounds.job_alone import job_alone
 from schedgap.models.elastic.bounds.volume import MAX_SLOTS, mean_busy_time_bound
 from schedgap.models.elastic.programs.weights import (
     scale_back,
-    scale_certificate,
+    scale_price,
     scaled_weights,
 )
 from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.models.method import MethodResult
+from schedgap.models.scaled_values import converted
 
 LARGEST = 1e30  # largest price
 
@@ -107,7 +109,7 @@ def check_certificate(instance: ElasticInstance, certificate: Mapping[str, Any])
     larger, power = scaled_weights(instance)
 
     def bound() -> float:
-        data = scale_certificate(record.model_dump(), power)
+        data = converted(record.model_dump(), partial(scale_price, power=power), float)
         try:
             return scale_back(_bound(larger, record, data), power)
         except ScaleError as error:
