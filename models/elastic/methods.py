@@ -93,9 +93,6 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
            "(9), (18)", engines=LINEAR_ENGINES),
     Method("job-alone", "bound", _at("bounds.job_alone:job_alone_bound"),
            "each job by itself in its fastest mode", "(2f), (2j)", ours=True),
-    _batch_method("dual-prices", "bound", _at("bounds.dual_prices:dual_prices_bound"),
-                  "dual bound from the final prices of A_maxweight, scaled",
-                  "(9), Theorem 3", ours=True),
     # the paper's algorithms, and ours
     _method("a-online", "algorithm", _solve_a_online,
             "batches at doubling times, admitted by rising prices and served in a later window; "
@@ -148,10 +145,11 @@ ALIASES = {
     "paper": "paper-milp",
     "time-indexed": "compact-exponential",
     "lp": "schedule-lp",
+    "dual-prices": "schedule-lp",
     "pooled-lp": "schedule-lp",
     "pooled-lp-coarse": "configuration-lp",
     "no-contention": "job-alone",
-    "volume": "job-alone",  # retired: nowhere better
+    "volume": "job-alone",
 }
 
 

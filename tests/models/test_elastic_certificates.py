@@ -25,17 +25,15 @@ from schedgap.models.method import Budget, RunContext
 from schedgap.models.scaled_values import converted
 from schedgap.solvers import Clock
 from strategies.elastic import brute_force, elastic_instances, instance_of
-from strategies.elastic_examples import BATCH, J1, TOY
+from strategies.elastic_examples import J1, TOY
 from strategies.elastic_stops import EXACT, STOPPED, Heard, switched
 
 WHOLE: dict[str, dict[str, Any]] = {
     "no-contention": {},
-    "volume": {"resource": "gpu"},
     "schedule-lp": {"slots": 3, "prices": [[0, 0, 1, 0.5]]},
     "dual-lp": {"slots": 3, "prices": [[0, 0, 1, 0.5]]},
     "dual-prices": {"slots": 3, "prices": [[0, 0, 1, 0.5]]},
     "pooled-lp": {"slots": 3, "prices": [[0, 0, 1, 0.5]]},
-    "pooled-lp-coarse": {"block": 2, "slots": 3, "pool": [0, 0], "prices": [[0, 0, 1, 0.5]]},
     "configuration-lp": {"block": 2, "slots": 3, "prices": [[0, 1, 0.5]]},
 }
 WRONG: list[Any] = [
@@ -87,7 +85,6 @@ def test_an_unknown_kind_is_refused() -> None:
         {"kind": "schedule-lp", "slots": 10**9, "prices": [[0, 0, 10**9, 1.0]]},
         {"kind": "pooled-lp", "slots": 400_000, "prices": [[0, 0, 400_000, 1.0]]},
         {"kind": "configuration-lp", "block": 1, "slots": 10**9, "prices": []},
-        {"kind": "pooled-lp-coarse", "block": 1, "slots": 10**6, "pool": [0, 0], "prices": []},
     ],
 )
 def test_what_would_take_too_long_is_refused(huge: dict[str, Any]) -> None:
@@ -105,7 +102,6 @@ def test_no_kind_serves_an_instance_without_a_schedule() -> None:
     empty = instance_of([J1], horizon=2, horizon_policy="closed")
     for kind, fields in WHOLE.items():
         refused({"kind": kind} | fields, empty)
-    refused({"kind": "volume", "resource": "gpu"}, BATCH)
 
 
 @settings(max_examples=21, deadline=None, suppress_health_check=list(HealthCheck))
@@ -120,19 +116,14 @@ def test_any_prices_of_nasty_numbers_prove_a_bound(
     price = st.sampled_from([0.0, 1 / 3, 1.0, 1e-9, 1e9, 1e30])
     slot, place = st.integers(1, 6), st.integers(0, 1)
     cells = st.lists(st.tuples(st.just(0), st.integers(0, 2), slot, price).map(list), max_size=4)
-    blocks = st.lists(st.tuples(st.just(0), st.integers(0, 2), place, price).map(list), max_size=4)
     held = st.lists(st.tuples(st.just(0), place, price).map(list), max_size=4)
     sizes = {"block": 3, "slots": 6}
     several: list[dict[str, Any]] = [
         {"kind": "no-contention"},
         {"kind": data.draw(st.sampled_from(["schedule-lp", "pooled-lp"])), "slots": 6,
          "prices": data.draw(cells)},
-        {"kind": "pooled-lp-coarse", "pool": [0] * len(instance.servers), **sizes,
-         "prices": data.draw(blocks)},
         {"kind": "configuration-lp", **sizes, "prices": data.draw(held)},
     ]  # fmt: skip
-    if not instance.is_batch:
-        several.append({"kind": "volume", "resource": "gpu"})
     for certificate in several:
         try:
             bound = check_certificate(instance, certificate)
