@@ -1,7 +1,7 @@
 """Exact scaling of decimal numbers to integers."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from fractions import Fraction
 
 from schedgap.errors import ScaleError
@@ -24,12 +24,20 @@ def common_step(numbers: Iterable[float], what: str) -> Fraction:
     ScaleError
         If more than a million steps per unit would be needed.
     """
-    values = {as_fraction(number) for number in numbers}
-    scale = math.lcm(*(value.denominator for value in values))
-    if scale > LARGEST_SCALE:
+    step = largest_step({as_fraction(number) for number in numbers})
+    if (scale := step.denominator) > LARGEST_SCALE:
         raise ScaleError(
             f"{what} need {scale} integer steps per unit, at most {LARGEST_SCALE} are possible: "
             "round them to fewer decimals"
         )
-    step = math.gcd(*(int(value * scale) for value in values))
-    return Fraction(step, scale) if step else Fraction(1)
+    return step
+
+
+def largest_step(values: Collection[Fraction]) -> Fraction:
+    """Return the largest step of which every value is a multiple; 1 if all are 0.
+
+    `values`: in lowest terms, so the denominator of the step is the least one of all.
+    """
+    whole = math.lcm(*(value.denominator for value in values))
+    step = math.gcd(*(int(value * whole) for value in values))
+    return Fraction(step, whole) if step else Fraction(1)

@@ -22,7 +22,6 @@ VERIFYING = (  # files of `analysis`
 DESCRIPTIVE = frozenset(  # files that describe, draw or generate; no method imports them
     {
         *("models/claims.py", "models/figure.py", "models/gantt.py", "models/paper.py"),
-        "models/study.py",
         *("figures.py", "gantt.py", "paper.py"),  # files of a family
         *("generate.py", "generator.py", "from_traces.py", "drafts.py", "examples.py"),
         *("workload.py", "measured.py", "capacity.py"),

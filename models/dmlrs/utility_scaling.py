@@ -8,22 +8,22 @@ bound on the whole sum are such: they are cut off, and the rest is scaled again.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule, arrays
+from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.instances.dmlrs.instance import Table
 from schedgap.models.dmlrs.throughput import first_completions
-from schedgap.models.method import MethodResult, Progress, RunContext
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.scaled_values import Unscaled
 
 MAX_EXPONENT = 10  # the largest utility is below 2^10, and no less than half of it
 ENGINE_TOLERANCE = 2e-6  # most that an engine's bound may pass the optimum
 RESCALE_BELOW = 2.0  # scaled bounds below this are computed again at a larger scale
 CLOSED_GAP = 1e-7  # relative gap at which value and bound are equal
 _SUM_ROUNDING = 1e-12  # relative, of sums of utilities
-# The entries of a trace that are utilities.
-_UTILITY_KEYS = ("fluid", "master", "relaxation", "bound", "reported_bound")
 
 
 def scaled_instance(
@@ -38,7 +38,7 @@ def scaled_instance(
     view, T = arrays(instance), instance.horizon
     remaining: list[
         tuple[int, list[float]]
-    ] = []  # completions that cannot occur, and utilities, of each job
+    ] = []  # by job: completions that cannot occur, utilities
     for i, first in enumerate(first_completions(instance)):
         arrival = int(view.arrival[i])
         utilities = view.utility[i, first - arrival : T - arrival + 1]
@@ -62,32 +62,6 @@ def _times(value: float, k: int) -> float:
     return scaled if math.ldexp(scaled, -k) >= value else math.nextafter(scaled, math.inf)
 
 
-class _ScaledProgress:
-    """Progress sink of a run on the scaled instance; reports in the original unit of utility."""
-
-    def __init__(self, instance: DmlrsInstance, k: int, progress: Progress, cutoff: float) -> None:
-        self.instance, self.k, self.progress, self.cutoff = instance, k, progress, cutoff
-
-    def incumbent(self, schedule: DmlrsSchedule, objective: float) -> None:
-        """Report a schedule."""
-        self.progress.incumbent(schedule, schedule.value(self.instance))
-
-    def bound(
-        self, value: float, certificate: Mapping[str, Any] | None = None, *, confirmed: bool = True
-    ) -> None:
-        """Report a bound; without certificate if it was computed after utilities were cut off."""
-        value = _times(value, -self.k)
-        if self.cutoff == math.inf:
-            proof = certificate and _scaled_certificate(certificate, -self.k)
-            self.progress.bound(value, proof, confirmed=confirmed)
-        elif value < self.cutoff:
-            self.progress.bound(value, confirmed=confirmed)
-
-    def phase(self, text: str) -> None:
-        """Report the current phase."""
-        self.progress.phase(text)
-
-
 def with_scaled_utilities(
     run: Callable[..., MethodResult],
     instance: DmlrsInstance,
@@ -104,8 +78,9 @@ def with_scaled_utilities(
     cutoff, best, runs = math.inf, MethodResult(), 0
     while True:
         scaled, k = scaled_instance(instance, cutoff)
-        progress = _ScaledProgress(instance, k, call.progress, cutoff)
-        result = _unscaled(run(scaled, replace(call, progress=progress), **options), k)
+        unit = partial(_times, k=-k)
+        back = Unscaled(instance, call.progress, unit, unit, cutoff)
+        result = back.run(run, scaled, call, **options)
         runs += 1
         best = result if runs == 1 else _better_of(instance, best, result)
         bound = best.bound
@@ -135,39 +110,3 @@ def _better_of(instance: DmlrsInstance, earlier: MethodResult, later: MethodResu
         certificate=evidence.certificate,
         proof=evidence.proof,
     )
-
-
-def _unscaled(result: MethodResult, k: int) -> MethodResult:
-    """Return a result on the scaled instance in the original unit of utility."""
-    bound = None if result.bound is None else _times(result.bound, -k)
-    certificate = (
-        None if result.certificate is None else _scaled_certificate(result.certificate, -k)
-    )
-    return replace(
-        result, bound=bound, certificate=certificate, trace=_unscaled_trace(result.trace, -k)
-    )
-
-
-def _unscaled_trace(trace: Any, k: int) -> Any:
-    """Return a trace with the utilities in it times 2^k."""
-    if not isinstance(trace, Mapping):
-        return trace
-    return {
-        key: math.ldexp(value, k)
-        if key in _UTILITY_KEYS and isinstance(value, float)
-        else _unscaled_trace(value, k)
-        for key, value in trace.items()
-    }
-
-
-def _scaled_certificate(certificate: Mapping[str, Any], k: int) -> dict[str, Any]:
-    """Return a certificate with all prices times 2^k."""
-    scaled = dict(certificate)
-    for key, value in certificate.items():
-        if key == "prices":
-            scaled[key] = [[*row[:-1], math.ldexp(row[-1], k)] for row in value]
-        elif key == "of":
-            scaled[key] = _scaled_certificate(value, k)
-        elif key == "value":
-            scaled[key] = _times(value, k)
-    return scaled

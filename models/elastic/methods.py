@@ -93,9 +93,6 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
            "(9), (18)", engines=LINEAR_ENGINES),
     Method("job-alone", "bound", _at("bounds.job_alone:job_alone_bound"),
            "each job by itself in its fastest mode", "(2f), (2j)", ours=True),
-    _batch_method("dual-prices", "bound", _at("bounds.dual_prices:dual_prices_bound"),
-                  "dual bound from the final prices of A_maxweight, scaled",
-                  "(9), Theorem 3", ours=True),
     # the paper's algorithms, and ours
     _method("a-online", "algorithm", _solve_a_online,
             "batches at doubling times, admitted by rising prices and served in a later window; "
@@ -137,10 +134,10 @@ METHODS: tuple[Method[ElasticInstance, ElasticSchedule], ...] = (
                   "jobs of a batch by weight over least volume, each as late as possible",
                   "Section 7, Fig. 8; completed by us"),
     _method("a-online-fixed-type", "baseline",
-            _at("baselines.a_online_fixed_type:a_online_fixed_type"),
+            _at("baselines.a_online_fixed:a_online_fixed_type"),
             "a-online with one worker type for all jobs", "Section 7, Fig. 9", online=True),
     _method("a-online-fixed-number", "baseline",
-            _at("baselines.a_online_fixed_number:a_online_fixed_number"),
+            _at("baselines.a_online_fixed:a_online_fixed_number"),
             "a-online with one number of workers for all jobs", "Section 7, Fig. 10", online=True),
 )  # fmt: skip
 ALIASES = {
@@ -148,10 +145,11 @@ ALIASES = {
     "paper": "paper-milp",
     "time-indexed": "compact-exponential",
     "lp": "schedule-lp",
+    "dual-prices": "schedule-lp",
     "pooled-lp": "schedule-lp",
     "pooled-lp-coarse": "configuration-lp",
     "no-contention": "job-alone",
-    "volume": "job-alone",  # retired: nowhere better
+    "volume": "job-alone",
 }
 
 

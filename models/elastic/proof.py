@@ -24,13 +24,13 @@ divide them, demands and weights are rounded such that no schedule is lost.
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from schedgap.instances.elastic.instance import ElasticInstance, Job
-from schedgap.instances.scaling import as_fraction
+from schedgap.instances.scaling import as_fraction, largest_step
 from schedgap.solvers.proofs.checker import (
     CUTS,
     IntegerProgram,
@@ -288,7 +288,7 @@ def _units(instance: ElasticInstance) -> _Units:
             (_decimal(c) + TOLERANCE + 2 * Fraction(math.ulp(c))) * (1 + ROUNDING)
             for c in (server.capacity.get(r, 0.0) for server in instance.servers)
         ]
-        unit = _step(demands)
+        unit = largest_step(demands)
         if max(demands) > MAX_UNITS * unit:
             unit = max(limits) / ROUNDED_UNITS
         columns.append([math.floor(amount / unit) for amount in demands + limits])
@@ -464,7 +464,7 @@ def _weights(instance: ElasticInstance) -> list[int]:
 def weight_unit(instance: ElasticInstance) -> Fraction:
     """Return the largest unit of which all weights are multiples, or a coarser one."""
     weights = [_decimal(job.weight) for job in instance.jobs]
-    unit = _step(weights)
+    unit = largest_step(weights)
     return unit if max(weights) <= MAX_UNITS * unit else max(weights) / ROUNDED_UNITS
 
 
@@ -477,12 +477,6 @@ def _is_whole(instance: ElasticInstance, objective: float) -> bool:
     unit = weight_unit(instance)
     exact = all((_decimal(job.weight) / unit).denominator == 1 for job in instance.jobs)
     return exact and abs(Fraction(objective)) < 2**50 * unit
-
-
-def _step(numbers: Sequence[Fraction]) -> Fraction:
-    whole = math.lcm(*(number.denominator for number in numbers))
-    step = math.gcd(*(int(number * whole) for number in numbers))
-    return Fraction(step, whole) if step else Fraction(1)
 
 
 _decimal = lru_cache(maxsize=10_000)(as_fraction)

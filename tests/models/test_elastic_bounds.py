@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from schedgap.errors import InputError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import FAMILY
+from schedgap.models.elastic.algorithms.a_maxweight import batch_of, constants, serve_batch
 from schedgap.models.elastic.bounds import container_prices
 from schedgap.models.elastic.bounds.block_pricing import block_edges
 from schedgap.models.elastic.bounds.certificates import check_certificate
@@ -26,8 +27,9 @@ from schedgap.models.elastic.bounds.container_prices import (
     configurations,
     containers,
 )
+from schedgap.models.elastic.bounds.dual_prices import least_dual
 from schedgap.models.elastic.bounds.kernel import PRICING
-from schedgap.models.elastic.bounds.volume import mean_busy_time_bound, mean_busy_times
+from schedgap.models.elastic.bounds.schedule_lp import SlotPrices, lagrangian_bound
 from schedgap.models.elastic.methods import METHODS as ALL
 from schedgap.models.elastic.modes import cluster, mode_table
 from schedgap.models.elastic.placement import Floats, Ints
@@ -77,11 +79,6 @@ def bounds_of(instance: ElasticInstance) -> dict[str, MethodResult]:
     }
     with few_configurations():
         found["configuration-lp of containers alone"] = run("configuration-lp", instance, block=2)
-    served = not instance.is_batch and no_schedule(instance) is None
-    for r, resource in enumerate(instance.resources if served else []):
-        if (bound := mean_busy_time_bound(instance, r)) is not None:
-            certificate = {"kind": "volume", "resource": resource}
-            found[f"volume of {resource}"] = MethodResult(bound=bound, certificate=certificate)
     return found
 
 
@@ -117,13 +114,6 @@ def test_two_jobs_that_exclude_each_other_share_their_slots() -> None:
     assert run("job-alone", BATCH).bound == 8
 
 
-def test_mean_busy_times_by_hand() -> None:
-    """Jobs (release, p, w): A (0, 3, 1), B (1, 1, 1). A runs in [0, 1], B in [1, 2], A in [2, 4]:
-    A's mean is (1 x 0.5 + 2 x 3) / 3 = 13/6, B's is 1.5. A job without volume: its release."""
-    times = mean_busy_times([0, 1, 2], [3, 1, 0], [1, 1, 1])
-    assert times == pytest.approx([13 / 6, 1.5, 2])
-
-
 def test_an_unbounded_dual_shows_a_horizon_that_is_too_short() -> None:
     """Four jobs of 3 slots with both GPUs of one of two servers, in 3 slots: two can run."""
     instance = instance_of([J1] * 4, horizon=3, horizon_policy="closed")
@@ -144,11 +134,14 @@ def test_the_cost_of_a_run_after_the_last_priced_slot() -> None:
 
 
 def test_no_other_factor_of_the_prices_of_a_run_proves_more() -> None:
-    outcome = run("dual-prices", BATCH)
-    assert outcome.bound is not None and outcome.bound < 7.5  # all jobs together need 8
-    for factor in (0, 0.98, 1.02):
-        cells = [[*cell, factor * price] for *cell, price in outcome.certificate["prices"]]
-        assert check_certificate(BATCH, outcome.certificate | {"prices": cells}) > outcome.bound
+    view, jobs = batch_of(BATCH)
+    batch = serve_batch(view, jobs, BATCH.deadline or 0, constants(BATCH))
+    least = least_dual(BATCH, batch)
+    assert least < 7.5  # all jobs together need 8
+    price = batch.prices / view.scale[:, None]
+    for factor in np.linspace(0, 2, 50):
+        prices = SlotPrices(np.arange(len(price)), factor * price)
+        assert lagrangian_bound(BATCH, prices) >= least * (1 - 1e-9)
 
 
 def check(instance: ElasticInstance) -> None:
@@ -178,7 +171,7 @@ def check(instance: ElasticInstance) -> None:
         for name, outcome in found.items():
             assert outcome.bound is not None
             assert sign * outcome.bound <= sign * best + 1e-5 * (1 + abs(best)) or (
-                name == "dual-lp" or name.startswith(("configuration-lp", "volume"))
+                name == "dual-lp" or name.startswith("configuration-lp")
             ), name
 
 
@@ -214,14 +207,6 @@ def test_any_prices_prove_a_bound(instance: ElasticInstance, data: st.DataObject
         st.integers(0, len(instance.servers) - 1), st.integers(0, 2), st.integers(1, slots), price
     )
     fine = {"kind": "schedule-lp", "slots": slots, "prices": data.draw(st.lists(cells))}
-    blocks = st.tuples(st.just(0), st.integers(0, 2), st.integers(0, (slots - 1) // 2), price)
-    rough = {
-        "kind": "pooled-lp-coarse",
-        "block": 2,
-        "slots": slots,
-        "pool": [0] * len(instance.servers),
-        "prices": data.draw(st.lists(blocks)),
-    }
     kinds = len(instance.worker_types) + len(instance.ps_types)
     cells = st.tuples(st.integers(0, kinds - 1), st.integers(0, (slots - 1) // 2), price)
     whole = {
@@ -230,7 +215,7 @@ def test_any_prices_prove_a_bound(instance: ElasticInstance, data: st.DataObject
         "slots": slots,
         "prices": data.draw(st.lists(cells)),
     }
-    for certificate in (fine, rough, whole):
+    for certificate in (fine, whole):
         bound = check_certificate(instance, certificate)
         assert bound >= optimum - 1e-9 if instance.is_batch else bound <= optimum + 1e-9
 
@@ -283,23 +268,14 @@ def test_no_start_is_cheaper_than_those_that_pricing_tries(
             assert pooled[0][j] == pytest.approx(least(j, rows.duration, paid))
 
 
-@pytest.mark.parametrize(
-    "certificate",
-    [
-        {"kind": "pooled-lp-coarse", "pool": [0, 0], "prices": [[0, 0, 0, 1.0]]},
-        {"kind": "configuration-lp", "prices": [[0, 0, 1.0]]},
-    ],
-)
-def test_the_last_start_before_the_deadline_can_be_the_cheapest(
-    certificate: dict[str, Any],
-) -> None:
-    """A GPU, or a worker, costs 1 in each of slots 1-4: j1 in slots 3-5 pays for two of its three.
+def test_the_last_start_before_the_deadline_can_be_the_cheapest() -> None:
+    """A worker costs 1 in each of slots 1-4: j1 in slots 3-5 pays for two of its three.
 
     Two workers pay 4 and earn 10; all four GPUs in four slots are worth 16: 16 + 10 - 4 = 22.
     """
     instance = instance_of([{**J1, "weight": 10}], objective="scheduled_weight", deadline=6)
-    bound = check_certificate(instance, {"block": 4, "slots": 8} | certificate)
-    assert bound == pytest.approx(22)
+    certificate = {"kind": "configuration-lp", "block": 4, "slots": 8, "prices": [[0, 0, 1.0]]}
+    assert check_certificate(instance, certificate) == pytest.approx(22)
 
 
 def test_the_kernel_tries_the_last_start_before_the_deadline() -> None:
@@ -325,8 +301,8 @@ def test_servers_that_hold_whole_workers_bound_better() -> None:
     large = {"train_time": {"w2": 1}, "update_time": {"p1": 0}}
     instance = instance_of([large, large], servers=servers, worker_types=kinds)
     assert run("configuration-lp", instance, block=1).bound == pytest.approx(5, rel=1e-3)
-    pool = {"kind": "pooled-lp-coarse", "block": 1, "slots": 1, "pool": [0, 0]}
-    assert check_certificate(instance, pool | {"prices": [[0, 0, 0, 0.5]]}) == pytest.approx(4)
+    pools = {"kind": "pooled-lp", "slots": 1, "prices": [[0, 0, 1, 0.5], [1, 0, 1, 0.5]]}
+    assert check_certificate(instance, pools) == pytest.approx(4)
     priced = {"kind": "configuration-lp", "block": 1, "slots": 1, "prices": [[0, 0, 1.0]]}
     assert check_certificate(instance, priced) == pytest.approx(5)
     assert run("schedule-lp", instance).bound == pytest.approx(4.5, rel=1e-3)
@@ -398,15 +374,10 @@ def test_a_certificate_of_raised_prices_proves_less() -> None:
         {"kind": "schedule-lp", "slots": 3, "prices": [[9, 0, 1, 1.0]]},
         {"kind": "schedule-lp", "slots": 3, "prices": [[0, 0, 1, -1.0]]},
         {"kind": "schedule-lp", "slots": 10**9, "prices": [[0, 0, 10**9, 1.0]]},
-        {"kind": "pooled-lp-coarse", "block": 0, "slots": 3, "pool": [0, 0], "prices": []},
-        {"kind": "pooled-lp-coarse", "block": 2, "slots": 3, "pool": [0, 1], "prices": []},
-        {"kind": "pooled-lp-coarse", "block": 2, "slots": 3, "pool": [0], "prices": []},
-        {"kind": "pooled-lp-coarse", "block": 2, "slots": 3, "pool": [0, 0],
-         "prices": [[1, 0, 0, 1.0]]},
+        {"kind": "configuration-lp", "block": 0, "slots": 3, "prices": []},
         {"kind": "configuration-lp", "block": 1, "slots": 0, "prices": []},
         {"kind": "configuration-lp", "block": 1, "slots": 3, "prices": [[2, 0, 1.0]]},
         {"kind": "configuration-lp", "block": 1, "slots": 3, "prices": [[0, 0, -1.0]]},
-        {"kind": "volume", "resource": "time"},
     ],
 )  # fmt: skip
 def test_a_certificate_that_does_not_fit_is_refused(broken: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 import math
 import time
 import warnings
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,25 +16,24 @@ from schedgap.models.elastic import FAMILY
 from schedgap.models.elastic.bounds.certificates import KINDS, check_certificate
 from schedgap.models.elastic.programs.weights import (
     scale_back,
-    scale_certificate,
+    scale_price,
     scaled_weights,
     value_step,
 )
 from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.models.method import Budget, RunContext
+from schedgap.models.scaled_values import converted
 from schedgap.solvers import Clock
 from strategies.elastic import brute_force, elastic_instances, instance_of
-from strategies.elastic_examples import BATCH, J1, TOY
+from strategies.elastic_examples import J1, TOY
 from strategies.elastic_stops import EXACT, STOPPED, Heard, switched
 
 WHOLE: dict[str, dict[str, Any]] = {
     "no-contention": {},
-    "volume": {"resource": "gpu"},
     "schedule-lp": {"slots": 3, "prices": [[0, 0, 1, 0.5]]},
     "dual-lp": {"slots": 3, "prices": [[0, 0, 1, 0.5]]},
     "dual-prices": {"slots": 3, "prices": [[0, 0, 1, 0.5]]},
     "pooled-lp": {"slots": 3, "prices": [[0, 0, 1, 0.5]]},
-    "pooled-lp-coarse": {"block": 2, "slots": 3, "pool": [0, 0], "prices": [[0, 0, 1, 0.5]]},
     "configuration-lp": {"block": 2, "slots": 3, "prices": [[0, 1, 0.5]]},
 }
 WRONG: list[Any] = [
@@ -85,7 +85,6 @@ def test_an_unknown_kind_is_refused() -> None:
         {"kind": "schedule-lp", "slots": 10**9, "prices": [[0, 0, 10**9, 1.0]]},
         {"kind": "pooled-lp", "slots": 400_000, "prices": [[0, 0, 400_000, 1.0]]},
         {"kind": "configuration-lp", "block": 1, "slots": 10**9, "prices": []},
-        {"kind": "pooled-lp-coarse", "block": 1, "slots": 10**6, "pool": [0, 0], "prices": []},
     ],
 )
 def test_what_would_take_too_long_is_refused(huge: dict[str, Any]) -> None:
@@ -103,7 +102,6 @@ def test_no_kind_serves_an_instance_without_a_schedule() -> None:
     empty = instance_of([J1], horizon=2, horizon_policy="closed")
     for kind, fields in WHOLE.items():
         refused({"kind": kind} | fields, empty)
-    refused({"kind": "volume", "resource": "gpu"}, BATCH)
 
 
 @settings(max_examples=21, deadline=None, suppress_health_check=list(HealthCheck))
@@ -118,19 +116,14 @@ def test_any_prices_of_nasty_numbers_prove_a_bound(
     price = st.sampled_from([0.0, 1 / 3, 1.0, 1e-9, 1e9, 1e30])
     slot, place = st.integers(1, 6), st.integers(0, 1)
     cells = st.lists(st.tuples(st.just(0), st.integers(0, 2), slot, price).map(list), max_size=4)
-    blocks = st.lists(st.tuples(st.just(0), st.integers(0, 2), place, price).map(list), max_size=4)
     held = st.lists(st.tuples(st.just(0), place, price).map(list), max_size=4)
     sizes = {"block": 3, "slots": 6}
     several: list[dict[str, Any]] = [
         {"kind": "no-contention"},
         {"kind": data.draw(st.sampled_from(["schedule-lp", "pooled-lp"])), "slots": 6,
          "prices": data.draw(cells)},
-        {"kind": "pooled-lp-coarse", "pool": [0] * len(instance.servers), **sizes,
-         "prices": data.draw(blocks)},
         {"kind": "configuration-lp", **sizes, "prices": data.draw(held)},
     ]  # fmt: skip
-    if not instance.is_batch:
-        several.append({"kind": "volume", "resource": "gpu"})
     for certificate in several:
         try:
             bound = check_certificate(instance, certificate)
@@ -147,9 +140,11 @@ def test_weights_below_1_come_to_a_common_size() -> None:
     assert scale_back(2900, power) == 2.9e-8
     assert value_step(instance) == 1e-9
     assert scaled_weights(TOY) == (TOY, 0)
-    prices = {"kind": "pooled-lp", "slots": 1, "prices": [[0, 0, 1, 2e-10]]}
-    assert scale_certificate(prices, power)["prices"] == [[0, 0, 1, 20.0]]
-    assert scale_certificate(scale_certificate(prices, power), -power) == prices
+    assert scale_price(2e-10, power) == 20.0
+    assert scale_price(scale_price(2.3e-10, power), -power) == 2.3e-10
+    prices = {"kind": "pooled-lp", "value": 2900.0, "prices": [[0, 0, 1, 20.0]]}
+    found = converted(prices, partial(scale_price, power=-power), partial(scale_back, power=power))
+    assert found == {"kind": "pooled-lp", "value": 2.9e-8, "prices": [[0, 0, 1, 2e-10]]}
 
 
 @pytest.mark.parametrize("name", ["ring on two servers", "parameter servers", "tiny"])

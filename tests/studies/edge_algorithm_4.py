@@ -6,6 +6,8 @@ goes wrong is due to its shifts alone (E26, E27); in longer ones, with prices th
 jobs start together and end one by one, also to prices of one slot for a whole window (E23).
 """
 
+import argparse
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -27,7 +29,6 @@ from schedgap.models.edge.algorithms.cost_c_cost_d import (
     cost_d,
 )
 from schedgap.models.edge.modes import JobMode
-from schedgap.models.study import main as study_command
 
 
 class Case(NamedTuple):
@@ -165,8 +166,12 @@ def tabulate(number: int, seed: int) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the table."""
-    study_command("studies.edge_algorithm_4", tabulate, arguments)
+    """Print the table of `--cases N` random cases drawn with `--seed N`."""
+    parser = argparse.ArgumentParser(prog="python -m studies.edge_algorithm_4")
+    parser.add_argument("--cases", type=int, default=3000)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args(arguments)
+    sys.stdout.write(tabulate(asked.cases, asked.seed) + "\n")
 
 
 if __name__ == "__main__":

@@ -41,6 +41,13 @@ class PricedRun(NamedTuple):
         """start + duration."""
         return self.start + self.mode.duration
 
+    def amounts(self, view: ElasticCluster) -> Floats:
+        """Return [h, r] the usage, in units."""
+        used = np.zeros_like(view.capacity)
+        for h, amounts in view.usage(self.mode, self.workers, self.ps).items():
+            used[h] = amounts
+        return used
+
 
 class PricedServers:
     """Prices and free amounts on every server in slots 1..T; later everything is free, at price 0.

@@ -67,25 +67,34 @@ class CostLowerBounds:
 
     def __init__(self, view: ElasticCluster, price: Floats, free: Floats) -> None:
         self._view, self._price, self._free = view, price, free
-        self._changes = [(0, len(price))]
-        self._seen: dict[tuple[str, int], int] = {}  # number of changes applied to a type
-        self._fills: dict[int, GreedyFill] = {}
-        self._ps: dict[int, Floats] = {}  # [t]
+        self._stale = np.ones(len(price), dtype=bool)
+        self._fills: list[GreedyFill] = []  # [m]
+        self._ps = np.zeros((len(view.ps_units), len(price)))  # [p, t]
 
     def invalidate(self, a: int, b: int) -> None:
         """Mark rows as changed.
 
         `a`, `b`: the rows a..b-1.
         """
-        self._changes.append((a, b))
+        self._stale[a:b] = True
 
-    def _changed(self, role: str, kind: int) -> Ints:
-        """Return the rows that changed since the last call for this type."""
-        mask = np.zeros(len(self._price), dtype=bool)
-        for a, b in self._changes[self._seen.get((role, kind), 0) :]:
-            mask[a:b] = True
-        self._seen[role, kind] = len(self._changes)
-        return np.flatnonzero(mask)
+    def _update(self) -> None:
+        """Follow the changes since the last call."""
+        view, rows = self._view, np.flatnonzero(self._stale)
+        if not len(rows):
+            return
+        self._stale[:] = False
+        price, free = self._price[rows], self._free[rows]
+        for m, worker in enumerate(view.worker_units):
+            fill = GreedyFill(price @ view.worker_demand[m], fits(free, worker), MAX_WORKERS)
+            if m < len(self._fills):
+                self._fills[m].replace(rows, fill)
+            else:
+                self._fills.append(fill)
+        for p, ps in enumerate(view.ps_units):
+            fitting = (free >= ps).all(axis=2)
+            cost = np.where(fitting, price @ view.ps_demand[p], np.inf)
+            self._ps[p, rows] = cost.min(axis=1)
 
     def bounds(
         self, candidates: Sequence[Mode], first: int, last: int, weight: float
@@ -112,8 +121,10 @@ class CostLowerBounds:
         pairs, pair = np.unique(m[able] * _PAIRS + N[able], return_inverse=True)
         kinds, numbers = np.divmod(pairs, _PAIRS)
         ps_types, ps = np.unique(p[able], return_inverse=True)
+        self._update()
         table = [self._workers_cost(kind, numbers[kinds == kind]) for kind in np.unique(kinds)]
-        table.append(np.array([self._cheapest_ps(kind) for kind in ps_types.tolist()]))
+        if not self._view.is_ring:
+            table.append(self._ps[ps_types])
         # bound(mode, start) = sum over its slots (workers + PS) + weight (start + duration).
         sums, rows = WindowTable(np.add, np.concatenate(table).T, int(d.max())), len(self._price)
         for duration in np.unique(d[able]).tolist():
@@ -132,29 +143,8 @@ class CostLowerBounds:
 
     def _workers_cost(self, m: int, numbers: Ints) -> Floats:
         """Return the cost [N, t] of each number of workers in each slot; infinite if none fit."""
-        rows = self._changed("worker", m)
-        if m not in self._fills:
-            self._fills[m] = self._fill(m, np.arange(len(self._price)))
-        elif len(rows):
-            self._fills[m].replace(rows, self._fill(m, rows))
         fill = self._fills[m]
         able = np.minimum(numbers[:, None], fill.total)
         cost = fill.cost(np.broadcast_to(np.arange(len(fill.total)), able.shape), able)
         result: Floats = np.where(able == numbers[:, None], cost, np.inf)
         return result
-
-    def _fill(self, m: int, rows: Ints) -> GreedyFill:
-        """Return the workers of a type on the cheapest servers in some slots."""
-        fit = fits(self._free[rows], self._view.worker_units[m])
-        return GreedyFill(self._price[rows] @ self._view.worker_demand[m], fit, MAX_WORKERS)
-
-    def _cheapest_ps(self, p: int) -> Floats:
-        """Return [t] the price of the cheapest PS that fits on some server; 0 in the ring."""
-        if p not in self._ps:
-            self._ps[p] = np.zeros(len(self._price))
-        rows = self._changed("ps", p)
-        if len(rows) and p >= 0:
-            fitting = (self._free[rows] >= self._view.ps_units[p]).all(axis=2)
-            price = np.where(fitting, self._price[rows] @ self._view.ps_demand[p], np.inf)
-            self._ps[p][rows] = price.min(axis=1)
-        return self._ps[p]

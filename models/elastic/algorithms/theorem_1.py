@@ -1,9 +1,6 @@
-"""A study of Theorem 1: how far Algorithm 4's placements are from optimal, on random cases.
+"""A study of Theorem 1: how far Algorithm 4's placements are from optimal, on random cases."""
 
-`python -m schedgap.models.elastic.algorithms.theorem_1 --cases 3000 --seed 1` prints the table.
-"""
-
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,7 +8,6 @@ import numpy as np
 
 from schedgap.models.elastic.algorithms.subroutines import best_split, greedy_split
 from schedgap.models.elastic.placement import Floats, ModeDemand, Placed, cheapest
-from schedgap.models.study import main as study_command
 
 Case = tuple[ModeDemand, Floats, Floats, Floats]  # demand, omega [h], zeta [h], free [h, r]
 
@@ -82,38 +78,3 @@ def _is_placement(demand: ModeDemand, found: Placed) -> bool:
     """Return whether all workers are placed, with the PSs on at least two servers."""
     whole = sum(found.workers.values()) == demand.workers
     return whole and len({*found.workers, *found.ps}) >= 2
-
-
-def table(rows: Sequence[VariantResult], number: int) -> str:
-    """Return the study as a text table.
-
-    Parameters
-    ----------
-    rows : sequence of VariantResult
-        From `study`.
-    number : int
-        Number of cases.
-    """
-    lines = [f"{'variant':22}{'nothing':>9}{'invalid':>9}{'worse':>9}{'worst ratio':>13}"]
-    for row in rows:
-        ratio = "-" if row.invalid else f"{row.ratio:.2f}"
-        counts = f"{row.nothing:9}{row.invalid:9}{row.worse:9}{ratio:>13}"
-        lines.append(f"{row.variant:22}{counts}")
-    lines.append(f"of {number} random cases of (13), q = 0, that have a placement")
-    return "\n".join(lines)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the table.
-
-    `arguments`: command-line arguments; by default the process's.
-    """
-    study_command(
-        "schedgap.models.elastic.algorithms.theorem_1",
-        lambda number, seed: table(study(number, seed), number),
-        arguments,
-    )
-
-
-if __name__ == "__main__":
-    main()

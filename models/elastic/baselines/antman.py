@@ -9,7 +9,7 @@ from annotated_types import Ge
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job
 from schedgap.models.elastic.algorithms.closed_horizon import result_within_horizon
-from schedgap.models.elastic.baselines.first_fit import JobPlacement
+from schedgap.models.elastic.algorithms.pricing import PricedRun
 from schedgap.models.elastic.baselines.simulation import (
     RESTART,
     ActiveJob,
@@ -80,7 +80,7 @@ def solve_antman(instance: ElasticInstance, call: RunContext, **options: Any) ->
     return result_within_horizon(instance, antman(instance, seed=call.seed, **options), {})
 
 
-def _as_many_as_fit(active: ActiveJob, free: Floats) -> JobPlacement | None:
+def _as_many_as_fit(active: ActiveJob, free: Floats) -> PricedRun | None:
     """Return the largest placement of a job's types; its present one if no larger one fits."""
     present, most = active.held, max_workers(active.view, active.job, *active.mode[:2])
     # Where a number fits, every smaller one does.

@@ -1,7 +1,7 @@
 """FIFO: jobs in order of arrival, all with the same number of workers."""
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
-from schedgap.models.elastic.baselines.a_online_fixed_number import Workers
+from schedgap.models.elastic.baselines.a_online_fixed import Workers
 from schedgap.models.elastic.baselines.simulation import ActiveJob, Assignment, simulate
 from schedgap.models.elastic.modes import cluster, max_workers
 from schedgap.models.elastic.placement import Floats

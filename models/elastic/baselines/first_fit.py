@@ -3,13 +3,11 @@
 The paper gives each baseline a sentence or two; the rest is ours. Ties: list order.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
-
 import numpy as np
 
 from schedgap.instances.elastic import Job
 from schedgap.models.elastic.algorithms.a_maxweight import MaxWeightConstants
+from schedgap.models.elastic.algorithms.pricing import PricedRun
 from schedgap.models.elastic.modes import ElasticCluster, Mode, durations
 from schedgap.models.elastic.placement import Floats, cheapest
 
@@ -27,28 +25,13 @@ def fastest_mode(view: ElasticCluster, const: MaxWeightConstants, of: tuple[Mode
     return of[min(range(len(of)), key=rank)]
 
 
-class JobPlacement(NamedTuple):
-    """Workers and PSs of a job by index of server; the mode has the duration of a whole run."""
-
-    mode: Mode
-    workers: Mapping[int, int]
-    ps: Mapping[int, int]
-
-    def amounts(self, view: ElasticCluster) -> Floats:
-        """Return [h, r] the usage, in units."""
-        used = np.zeros_like(view.capacity)
-        for h, amounts in view.usage(self.mode, self.workers, self.ps).items():
-            used[h] = amounts
-        return used
-
-
 def first_fit(
     view: ElasticCluster, job: Job, m: int, p: int | None, workers: int, free: Floats
-) -> JobPlacement | None:
+) -> PricedRun | None:
     """Return the first placement in list order: on one server that holds all, else on several.
 
     `m`: worker type. `p`: PS type; None in the ring. `workers`: number of workers. `free` [h, r]:
-    free amounts from now on, in units.
+    free amounts from now on, in units. The run starts in slot 1, and a server costs its number.
     """
     position = np.arange(1.0, len(free) + 1)
     for central in (True, False):
@@ -56,5 +39,5 @@ def first_fit(
         found = cheapest(view.demand(mode), position, position, free, central=central)
         if found is not None:
             d = durations(view, job, m, p, np.array([workers]), central)[0]
-            return JobPlacement(mode._replace(duration=int(d)), *found[1:])
+            return PricedRun(found.cost, mode._replace(duration=int(d)), 1, *found[1:])
     return None

@@ -17,7 +17,8 @@ from annotated_types import Ge
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule, Job, Placement
 from schedgap.models.elastic.algorithms.a_maxweight import constants
 from schedgap.models.elastic.algorithms.a_online import ElasticArrivals
-from schedgap.models.elastic.baselines.first_fit import JobPlacement, fastest_mode, first_fit
+from schedgap.models.elastic.algorithms.pricing import PricedRun
+from schedgap.models.elastic.baselines.first_fit import fastest_mode, first_fit
 from schedgap.models.elastic.modes import ElasticCluster, Mode, batch_slots, cluster
 from schedgap.models.elastic.placement import Floats
 
@@ -35,11 +36,11 @@ class ActiveJob:
     restart: int  # slots that every segment but the first loses
     left: float  # mini-batches before the current segment
     waits_since: int  # slot since which it has not run
-    held: JobPlacement | None = None
+    held: PricedRun | None = None
     since: int = 0  # first slot of the current segment
     segments: list[Placement] = field(default_factory=list)
 
-    def placed(self, free: Floats, workers: int | None = None) -> JobPlacement | None:
+    def placed(self, free: Floats, workers: int | None = None) -> PricedRun | None:
         """Return the first placement of so many workers, by default as many as the fastest mode's.
 
         `free` [h, r]: free amounts, in units.
@@ -76,13 +77,13 @@ class ActiveJob:
         assert self.held is not None
         if now > self.since:
             self.left = self.remaining(now)
-            mode, workers, ps = self.held
-            mode = mode._replace(duration=now - self.since)
-            self.segments.append(self.view.place(mode, self.since, workers, ps))
+            mode = self.held.mode._replace(duration=now - self.since)
+            run = self.view.place(mode, self.since, self.held.workers, self.held.ps)
+            self.segments.append(run)
         self.held, self.waits_since = None, now
 
 
-Assignment = dict[int, JobPlacement]  # by index in the list of jobs
+Assignment = dict[int, PricedRun]  # by index in the list of jobs
 PreemptivePolicy = Callable[[int, list[ActiveJob], Floats], tuple[Assignment, float]]
 """Slot, active jobs by arrival, capacity [h, r] -> placements, and the slot of the next call."""
 
@@ -144,9 +145,7 @@ def simulate(instance: ElasticInstance, policy: Policy) -> ElasticSchedule:
     return ElasticSchedule({job: done.segments(job)[0] for job in done.placements})
 
 
-def place_or_preempt(
-    active: ActiveJob, free: Floats, others: list[ActiveJob]
-) -> JobPlacement | None:
+def place_or_preempt(active: ActiveJob, free: Floats, others: list[ActiveJob]) -> PricedRun | None:
     """Place the fastest mode where it displaces no other job, or else where it does.
 
     `free` [h, r]: free amounts if none of the others ran. `others`: jobs that may be displaced.
@@ -158,7 +157,7 @@ def place_or_preempt(
     return active.placed(unused) or active.placed(free)
 
 
-def still_fits(view: ElasticCluster, held: JobPlacement, free: Floats) -> bool:
+def still_fits(view: ElasticCluster, held: PricedRun, free: Floats) -> bool:
     """Return whether a placement is within free amounts.
 
     `free` [h, r]: free amounts.

@@ -10,6 +10,7 @@ Mathematical Programming 99 (2004): bounds from approximate dual values.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -19,15 +20,16 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.records import Many
 from schedgap.models.certificates import Certificate, proved, read
 from schedgap.models.elastic.bounds import container_prices, schedule_lp
+from schedgap.models.elastic.bounds.contention import MAX_SLOTS
 from schedgap.models.elastic.bounds.job_alone import job_alone
-from schedgap.models.elastic.bounds.volume import MAX_SLOTS, mean_busy_time_bound
 from schedgap.models.elastic.programs.weights import (
     scale_back,
-    scale_certificate,
+    scale_price,
     scaled_weights,
 )
 from schedgap.models.elastic.time_windows import no_schedule
 from schedgap.models.method import MethodResult
+from schedgap.models.scaled_values import converted
 
 LARGEST = 1e30  # largest price
 
@@ -36,18 +38,11 @@ Slots = Annotated[int, Field(ge=1, le=10**9)]
 Blocks = Annotated[int, Field(ge=1, le=MAX_SLOTS)]
 Price = Annotated[float, Field(ge=0, le=LARGEST)]
 Cell = Annotated[tuple[Index, Index, Slots, Price], Field(strict=False)]
-BlockCell = Annotated[tuple[Index, Index, Index, Price], Field(strict=False)]
 ContainerCell = Annotated[tuple[Index, Index, Price], Field(strict=False)]
 
 
 class JobAloneRecord(Certificate):
     """`no-contention`: every job by itself."""
-
-
-class VolumeRecord(Certificate):
-    """`volume`: mean busy times on one resource."""
-
-    resource: str
 
 
 class SlotPricesRecord(Certificate):
@@ -56,17 +51,6 @@ class SlotPricesRecord(Certificate):
     slots: Slots
     prices: Many[Cell]
     """(server or pool, resource, slot from 1, price of a unit)."""
-
-
-class BlockPricesRecord(Certificate):
-    """`pooled-lp-coarse`: all servers are one pool, with the number 0."""
-
-    block: Blocks
-    slots: Blocks
-    pool: Many[Index]
-    """By server."""
-    prices: Many[BlockCell]
-    """(pool, resource, block, price of a unit for a slot)."""
 
 
 class ContainerPricesRecord(Certificate):
@@ -81,12 +65,10 @@ class ContainerPricesRecord(Certificate):
 KINDS: dict[str, type[Certificate]] = {
     "schedule-lp": SlotPricesRecord,
     "pooled-lp": SlotPricesRecord,
-    "pooled-lp-coarse": BlockPricesRecord,
     "configuration-lp": ContainerPricesRecord,
     "dual-lp": SlotPricesRecord,
     "dual-prices": SlotPricesRecord,
     "no-contention": JobAloneRecord,
-    "volume": VolumeRecord,
 }
 
 
@@ -95,8 +77,8 @@ def check_certificate(instance: ElasticInstance, certificate: Mapping[str, Any])
 
     `instance`: its cheapest runs under the prices are computed again. `certificate`: `kind`, and
     the fields of the kind: `prices` by server or pool, resource and slot or block, or by container
-    and block; for `volume` its `resource`. Its `value` is not read. Prices need not be optimal: any
-    prove some bound, below the optimum, or above it with `scheduled_weight`.
+    and block. Its `value` is not read. Prices need not be optimal: any prove some bound, below the
+    optimum, or above it with `scheduled_weight`.
 
     Raises
     ------
@@ -107,7 +89,7 @@ def check_certificate(instance: ElasticInstance, certificate: Mapping[str, Any])
     larger, power = scaled_weights(instance)
 
     def bound() -> float:
-        data = scale_certificate(record.model_dump(), power)
+        data = converted(record.model_dump(), partial(scale_price, power=power), float)
         try:
             return scale_back(_bound(larger, record, data), power)
         except ScaleError as error:
@@ -132,13 +114,6 @@ def _bound(instance: ElasticInstance, record: Certificate, data: Mapping[str, An
         raise ValueError("the instance has no schedule at all")
     if isinstance(record, JobAloneRecord):
         return job_alone(instance)
-    if isinstance(record, VolumeRecord):
-        value = None
-        if not instance.is_batch:
-            value = mean_busy_time_bound(instance, instance.resources.index(record.resource))
-        if value is None:
-            raise ValueError("no bound by the volume of this resource")
-        return value
-    if isinstance(record, BlockPricesRecord | ContainerPricesRecord):
+    if isinstance(record, ContainerPricesRecord):
         return container_prices.block_certificate_bound(instance, data)
     return schedule_lp.certificate_bound(instance, data)

@@ -36,7 +36,7 @@ from schedgap.models.elastic.bounds.container_prices import (
     configurations,
     containers,
 )
-from schedgap.models.elastic.bounds.volume import contended_slots
+from schedgap.models.elastic.bounds.contention import contended_slots
 from schedgap.models.elastic.modes import cluster, mode_table
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.time_windows import shortest

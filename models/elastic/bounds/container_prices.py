@@ -8,10 +8,6 @@ costs at least
     sum_j min over runs of j (w_j (start + duration) + price) - sum over servers and slots of the
     value of the most valuable configuration.
 
-In a coarser relaxation all servers are one pool. A resource has a price, a container pays for its
-demand, and the last sum is the value of the cluster's capacity. Older certificates have such
-prices.
-
 References
 ----------
 P. C. Gilmore, R. E. Gomory, "A linear programming approach to the cutting-stock problem",
@@ -214,26 +210,17 @@ def block_certificate(prices: ContainerPrices) -> dict[str, object]:
 def block_certificate_bound(instance: ElasticInstance, data: Mapping[str, Any]) -> float:
     """Return the bound that the prices of a certificate prove, in the objective's own sense.
 
-    `data`: the certificate, as written by `block_certificate`, or with all servers in one pool.
+    `data`: the certificate, as written by `block_certificate`.
 
     Raises
     ------
     ValueError, IndexError
         When it does not fit the instance.
     """
-    block, slots, cells = data["block"], data["slots"], data["prices"]
-    pricer, demand = ContainerPricer(instance), containers(cluster(instance))
-    edges = block_edges(block, slots)
-    length = np.diff(edges)
-    if data["kind"] == "configuration-lp":
-        prices = ContainerPrices(edges, read_price_list(cells, (len(demand), len(length))))
-        paid = pricer.supply(prices, pricer.best_configurations(prices)[0])
-    else:  # one pool
-        if [*data["pool"]] != [0] * len(instance.servers) or any(cell[0] for cell in cells):
-            raise ValueError("pool: need the number 0 for each server, and for each price")
-        price = read_price_list([cell[1:] for cell in cells], (demand.shape[1], len(length)))
-        prices = ContainerPrices(edges, demand @ price)
-        paid = float(cluster(instance).capacity.sum(axis=0) @ price @ length)
+    pricer, edges = ContainerPricer(instance), block_edges(data["block"], data["slots"])
+    shape = len(containers(cluster(instance))), len(edges) - 1
+    prices = ContainerPrices(edges, read_price_list(data["prices"], shape))
+    paid = pricer.supply(prices, pricer.best_configurations(prices)[0])
     priced = pricer.price_jobs(prices)
     assert priced is not None  # without a clock
     bound = pricer.bound(priced[0], paid)

@@ -39,7 +39,7 @@ from schedgap.models.elastic.bounds.configuration_lp import (
     generate,
     run_cost,
 )
-from schedgap.models.elastic.bounds.volume import contended_slots
+from schedgap.models.elastic.bounds.contention import contended_slots
 from schedgap.models.elastic.modes import cluster, modes
 from schedgap.models.elastic.placement import Floats, Ints
 from schedgap.models.elastic.programs.columns import ElasticRun, run_at
@@ -268,7 +268,7 @@ def _too_long(instance: ElasticInstance, slots: int) -> str | None:
 def certificate(kind: str, prices: SlotPrices) -> dict[str, object]:
     """Return a certificate as plain JSON data: prices by pool, resource and slot, from slot 1.
 
-    `kind`: "schedule-lp", "pooled-lp", "dual-lp" or "dual-prices". `prices`: rounded to 12 digits.
+    `kind`: "pooled-lp" or "dual-lp". `prices`: rounded to 12 digits.
     """
     cells = [[k, r, int(t) + 1, price] for k, r, t, price in price_list(prices.price)]
     return {"kind": kind, "slots": prices.price.shape[2], "prices": cells}

@@ -20,8 +20,8 @@ import numpy as np
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic import rules
+from schedgap.models.elastic.bounds.contention import MAX_SLOTS
 from schedgap.models.elastic.bounds.schedule_lp import priced_slots, solve_lp
-from schedgap.models.elastic.bounds.volume import MAX_SLOTS
 from schedgap.models.elastic.heuristics.initial import starting_schedule
 from schedgap.models.elastic.modes import Mode, cluster
 from schedgap.models.elastic.programs import columns

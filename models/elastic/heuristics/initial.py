@@ -1,8 +1,8 @@
 """First schedules and the search state with which exact methods and bounds start.
 
-It joins the list schedules, the bounds of every job alone and of volumes, and the time windows that
-follow from a schedule. In a list, each job takes the cheapest run that still fits: the serial
-schedule generation scheme.
+It joins the list schedules, the bound of every job alone, and the time windows that follow from a
+schedule. In a list, each job takes the cheapest run that still fits: the serial schedule generation
+scheme.
 
 References
 ----------
@@ -15,7 +15,6 @@ from collections.abc import Iterator
 
 from schedgap.instances.elastic import ElasticInstance, ElasticSchedule
 from schedgap.models.elastic.bounds.job_alone import job_alone
-from schedgap.models.elastic.bounds.volume import mean_busy_time_bound
 from schedgap.models.elastic.heuristics.list_schedules import (
     Stop,
     list_schedule,
@@ -82,7 +81,7 @@ def known_windows(instance: ElasticInstance) -> ElasticWindows:
 
 
 def initial_state(instance: ElasticInstance, call: RunContext) -> SearchState:
-    """Return the search state with the first schedules, and bounds by jobs alone and by volumes.
+    """Return the search state with the first schedules, and the bound by jobs alone.
 
     Values are minimised: in a batch problem they are minus the weight. Where the values have no
     common step, values that differ by less than `VALUE_TOLERANCE` count as equal.
@@ -105,9 +104,6 @@ def initial_state(instance: ElasticInstance, call: RunContext) -> SearchState:
     )
     alone = sign * job_alone(instance)
     state.bound(alone, {"kind": "no-contention"})
-    for r, name in enumerate(() if instance.is_batch else instance.resources):
-        if (value := mean_busy_time_bound(instance, r)) is not None:
-            state.bound(value, {"kind": "volume", "resource": name})
     for schedule in starting_schedules(instance, call.clock.share(SHARE).expired):
         state.incumbent(schedule)
         if state.closed:

@@ -4,16 +4,17 @@ The tolerances of engines, and ours, assume values above 1, so small weights are
 on scaled weights answer in the instance's own units.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from schedgap.errors import ScaleError
 from schedgap.instances.elastic import ElasticInstance
 from schedgap.instances.scaling import as_fraction, common_step
-from schedgap.models.method import MethodResult, Progress, RunContext
+from schedgap.models.method import MethodResult, RunContext
+from schedgap.models.scaled_values import Unscaled
 
 VALUE_TOLERANCE = 1e-7  # relative; values without a common step that differ by less are equal
 LEAST, WANTED = 1, 100  # a largest weight below the first is scaled to the second, or more
@@ -70,65 +71,26 @@ def value_step(instance: ElasticInstance) -> float | None:
     return float(step / 10**power)
 
 
-def scale_certificate(certificate: Mapping[str, Any], power: int) -> dict[str, Any]:
-    """Return a certificate with its prices multiplied by 10^k.
-
-    `certificate`: of any kind; one without prices does not change. `power`: k; may be negative.
-    """
-    changed = dict(certificate)
-    if power and "prices" in changed:
-        factor = Fraction(10) ** power
-        changed["prices"] = [
-            [*place, float(f"{float(Fraction(price) * factor):.12g}")]
-            for *place, price in changed["prices"]
-        ]
-    return changed
-
-
-@dataclass(frozen=True, slots=True)
-class _RescaledProgress:
-    """Progress that divides the objective values of a method on scaled weights."""
-
-    progress: Progress
-    power: int
-
-    def incumbent(self, schedule: Any, objective: float) -> None:
-        self.progress.incumbent(schedule, scale_back(objective, self.power))
-
-    def bound(
-        self, value: float, certificate: Mapping[str, Any] | None = None, *, confirmed: bool = True
-    ) -> None:
-        proof = None if certificate is None else scale_certificate(certificate, -self.power)
-        self.progress.bound(scale_back(value, self.power), proof, confirmed=confirmed)
-
-    def phase(self, text: str) -> None:
-        self.progress.phase(text)
-
-
-ExactMethod = Callable[..., MethodResult]  # takes an instance, a context and options
+def scale_price(price: float, power: int) -> float:
+    """Return a price multiplied by 10^k, rounded to 12 digits as in certificates; 0: as it is."""
+    return price if not power else float(f"{float(Fraction(price) * Fraction(10) ** power):.12g}")
 
 
 def on_scaled_weights(
-    run: ExactMethod, instance: ElasticInstance, call: RunContext, **options: Any
+    run: Callable[..., MethodResult], instance: ElasticInstance, call: RunContext, **options: Any
 ) -> MethodResult:
-    """Run a method on scaled weights, and answer in the instance's own units.
+    """Run a method on scaled weights, and answer in the instance's own units; the trace says so.
 
-    Values in its trace are not converted, but for `reported_bound`; the trace says so.
+    `run`: from instance, run context and options to result.
     """
     larger, power = scaled_weights(instance)
     if not power:
         return run(instance, call, **options)
-    within = replace(call, progress=_RescaledProgress(call.progress, power))
-    result = run(larger, within, **options)
-    proof = result.certificate
-    trace = dict(result.trace) | {"weights": f"times 1e{power}"}
-    if "reported_bound" in trace:
-        trace["reported_bound"] = scale_back(trace["reported_bound"], power)
+    price, value = partial(scale_price, power=-power), partial(scale_back, power=power)
+    result = Unscaled(instance, call.progress, price, value).run(run, larger, call, **options)
     return replace(
         result,
-        bound=None if result.bound is None else scale_back(result.bound, power),
-        certificate=None if proof is None else scale_certificate(proof, -power),
         # Its goal counts units of the scaled weights.
-        proof=None if result.proof is None else replace(result.proof, goal=None),
-        trace=trace,
+        proof=result.proof and replace(result.proof, goal=None),
+        trace={**result.trace, "weights": f"times 1e{power}"},
     )

@@ -13,11 +13,10 @@ if TYPE_CHECKING:
     from schedgap.models.elastic.algorithms.pricing import cheapest_schedule as cheapest_schedule
     from schedgap.models.elastic.algorithms.subroutines import best_split as best_split
     from schedgap.models.elastic.algorithms.subroutines import greedy_split as greedy_split
-    from schedgap.models.elastic.algorithms.theorem_1 import study, table
+    from schedgap.models.elastic.algorithms.theorem_1 import study
     from schedgap.models.elastic.modes import modes as modes
     from schedgap.models.elastic.placement import ModeDemand as ModeDemand
 
     theorem_1_study = study
-    theorem_1_table = table
 else:
     __getattr__, __dir__ = lazy.attributes(__name__)
