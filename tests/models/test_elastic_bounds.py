@@ -174,11 +174,16 @@ def check(instance: ElasticInstance) -> None:
         best = found["schedule-lp"].bound
         assert best is not None
         # One pool of equal servers, or a price for each server: the relaxation is worth as much.
-        assert found["dual-lp"].bound == pytest.approx(best, rel=1e-5, abs=1e-5)
+        # With an open horizon, the dual has only the runs within the priced slots. So its value is
+        # at least the relaxation's, but its prices may prove less.
+        dual = found["dual-lp"].trace["dual_value"]
+        if instance.is_batch:
+            assert found["dual-lp"].bound == pytest.approx(best, rel=1e-5, abs=1e-5)
+        assert sign * dual >= sign * best - 1e-5 * (1 + abs(best))
         for name, outcome in found.items():
             assert outcome.bound is not None
             assert sign * outcome.bound <= sign * best + 1e-5 * (1 + abs(best)) or (
-                name == "dual-lp" or name.startswith(("configuration-lp", "volume"))
+                name.startswith(("configuration-lp", "volume"))
             ), name
 
 
