@@ -187,6 +187,23 @@ def check(instance: ElasticInstance) -> None:
             ), name
 
 
+def test_the_dual_has_only_the_runs_within_the_priced_slots() -> None:
+    """Six slots have prices. The relaxation lets a run across the last one pay for those alone."""
+    common = {"epochs": 2, "batches_per_chunk": 1, "train_time": {"w1": 0.5}}
+    first = {"arrival": 3, "weight": 5, "chunks": 1, "gradient_size": 1, "update_time": {"p1": 1}}
+    second = {"arrival": 4, "weight": 3, "chunks": 3, "gradient_size": 0, "update_time": {"p2": 0}}
+    instance = instance_of(
+        [common | first, common | second],
+        servers=[{"id": "s1", "capacity": {"gpu": 3, "cpu": 5, "bandwidth": 5}}],
+        worker_types=[{"id": "w1", "demand": {"gpu": 1, "cpu": 2, "bandwidth": 1}}],
+        ps_types=[{"id": f"p{n}", "demand": {"bandwidth": 3 - n}} for n in (1, 2)],
+        horizon=10,
+    )
+    dual, relaxation = run("dual-lp", instance), run("schedule-lp", instance)
+    assert relaxation.bound == pytest.approx(50) and dual.trace["dual_value"] == pytest.approx(51)
+    assert dual.bound is not None and dual.bound <= 50
+
+
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(elastic_instances(max_jobs=3))
 def test_bounds_are_valid_and_certified(instance: ElasticInstance) -> None:
