@@ -4,20 +4,19 @@ The database `index.sqlite` in the run folder has a row for each record, without
 has a row for each instance: how it was generated. A row is valid for one size and time of change of
 the file that it describes. The files decide, and the index may be deleted at any time. Each row
 ends with a check sum, and does not count if it was damaged or edited. A database that is damaged,
-or of another version, is removed and made again. If it cannot be written or locked, all records are
-read.
+or of another version, is removed and made again. If it cannot be written or locked, or Python was
+built without SQLite, all records are read.
 """
 
 import json
 import marshal
 import os
-import sqlite3
 import zlib
 from collections.abc import Callable, Collection, Mapping
 from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schedgap.analysis.records.folder import read_record
 from schedgap.analysis.records.rows import TaskRow
@@ -25,6 +24,9 @@ from schedgap.analysis.records.switches import variant
 from schedgap.errors import InputError
 from schedgap.instances import families
 from schedgap.instances.records import read_json
+
+if TYPE_CHECKING:
+    import sqlite3
 
 NAME = "index.sqlite"
 FORMER = "index.jsonl"  # the index that earlier versions wrote
@@ -117,7 +119,7 @@ class Index:
                 new.append((*row, _sum(row)))
         gone = [(row[0],) for row in rows if row[0] not in files]
 
-        def write(database: sqlite3.Connection) -> None:
+        def write(database: "sqlite3.Connection") -> None:
             database.executemany(f"DELETE FROM {table} WHERE name = ?", gone)
             places = ", ".join("?" * (len(TABLES[table]) + 4))
             database.executemany(f"REPLACE INTO {table} VALUES ({places})", new)
@@ -126,9 +128,13 @@ class Index:
             self._use(write)
         return found
 
-    def _use(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
+    def _use(self, work: Callable[["sqlite3.Connection"], Any]) -> Any:
         """Return what `work` returns, in one transaction; None if that cannot be done."""
         if not self._indexed:
+            return None
+        try:
+            import sqlite3
+        except ImportError:  # Python can be built without it
             return None
         file = self._folder / NAME
         try:
@@ -142,7 +148,7 @@ class Index:
                 elif version != VERSION:
                     raise sqlite3.DatabaseError("of another version")
                 return work(database)
-        except (OSError, OverflowError, UnicodeError):  # a value that SQLite does not take
+        except (OSError, OverflowError, UnicodeError):  # SQLite does not take some values
             return None
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:

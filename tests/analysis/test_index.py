@@ -323,6 +323,13 @@ def test_records_of_earlier_versions_are_in_the_index(
     assert len(indexed(folder)) == 12
 
 
+def test_python_may_have_been_built_without_sqlite(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sqlite3", None)
+    assert len(Run(folder)) == 12 and not (folder / index.NAME).exists()
+
+
 def test_numbers_are_as_in_the_record(folder: Path) -> None:
     """SQLite has integers of 64 bits, and no truth values."""
     values = {"seed": 2**70, "limited": False, "start_seconds": -0.0, "permutation": 3}
