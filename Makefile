@@ -13,7 +13,7 @@ WORKERS ?= 2
 TESTERS ?= 4
 SOURCES := pyproject.toml setup.py
 
-.PHONY: help compare test coverage check format nightly bench docs site notebooks dist clean
+.PHONY: help compare test coverage check format nightly kernels bench docs site notebooks dist clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -59,6 +59,10 @@ format: $(VENV)/dev.stamp  ## format the source with ruff
 
 nightly: $(VENV)/dev.stamp  ## test on thousands of random instances, and every property on new ones
 	$(BIN)/python -m pytest -n $(WORKERS) -m 'nightly or hypothesis'
+
+kernels: $(VENV)/dev.stamp  ## compare kernels with their plain code, with checks of array bounds and without compiling
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n $(WORKERS) -k compiled_or_not tests/solvers tests/models
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) -k compiled_or_not tests/solvers tests/models
 
 bench: $(VENV)/dev.stamp  ## measure gaps, growth, speed and memory in 80 minutes, with QUICK=--quick in 12
 	$(BIN)/python -m pip install -qq --editable '.[bench]'

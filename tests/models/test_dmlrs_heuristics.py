@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import schedgap as sg
@@ -20,7 +20,7 @@ from schedgap.solvers.search.moves import Terms
 from strategies.dmlrs import dmlrs_instances, optimum
 from strategies.dmlrs_examples import TOY, TOY_2, instance_of, job
 from strategies.dmlrs_methods import run
-from strategies.kernels import compiled_types
+from strategies.kernels import compiled_entry, compiled_types
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
@@ -104,16 +104,31 @@ def test_what_is_free_is_what_the_jobs_leave(instance, data):
     assert found == pytest.approx(judged(instance, made.schedule(best)))
 
 
+@pytest.fixture(scope="module")
+def compiled():
+    return compiled_entry(KERNEL)
+
+
+ONE_SLOT = instance_of([job("j", 1, [9.0])], [{"gpu": 2, "cpu": 2}] * 2, horizon=1)
+
+
+def test_arrays_of_one_slot_have_the_layout_of_others():
+    """Another layout is another type, for which the kernel would be compiled again."""
+    made = all_jobs(ONE_SLOT)
+    assert ONE_SLOT.horizon == 1
+    for array in (*made.problem, *made.state.plan, *made.state[1:]):
+        assert array.flags.c_contiguous
+
+
 @pytest.mark.slow
 @settings(max_examples=40, **QUIET)
 @given(dmlrs_instances(max_jobs=4, max_machines=3), st.integers(0, 99))
-def test_compiled_or_not_the_moves_are_the_same(instance, seed):
-    KERNEL.compile()
-    assert KERNEL.is_ready
-    found = [searched(run, instance, free(instance), seed) for run in (KERNEL.plain, KERNEL.fast)]
+@example(ONE_SLOT, 0)
+def test_compiled_or_not_the_moves_are_the_same(compiled, instance, seed):
+    found = [searched(run, instance, free(instance), seed) for run in (KERNEL.plain, compiled)]
     schedules = [(made.schedule(), made.schedule(best)) for made, best in found]
     assert schedules[0] == schedules[1]
-    assert compiled_types(KERNEL.fast) <= 1  # a type that is not the sample's compiles in silence
+    assert compiled_types(compiled) == 1
 
 
 def test_density_by_hand():

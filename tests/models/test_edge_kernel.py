@@ -15,16 +15,13 @@ from schedgap.models.edge.heuristics.partial_schedule import PartialSchedule
 from schedgap.models.edge.rules import check
 from schedgap.solvers.search.annealing import anneal
 from strategies.edge import edge_instances
-from strategies.kernels import compiled_types
+from strategies.kernels import compiled_entry, compiled_types
 from strategies.toy_kernel import terms_of
 
 
 @pytest.fixture(scope="module")
 def compiled() -> Any:
-    """The compiled entry; compiling takes about 15 s, once on each machine and version."""
-    KERNEL.compile()
-    assert KERNEL.is_ready
-    return KERNEL.fast
+    return compiled_entry(KERNEL)
 
 
 def searched(run: Any, instance: EdgeInstance, seed: int, moves: int) -> tuple[Any, ...]:
@@ -83,4 +80,4 @@ def test_compiled_or_not_the_moves_are_the_same(
     compiled: Any, instance: EdgeInstance, seed: int
 ) -> None:
     assert searched(KERNEL.plain, instance, seed, 25) == searched(compiled, instance, seed, 25)
-    assert compiled_types(compiled) == 1  # a type that is not the sample's compiles in silence
+    assert compiled_types(compiled) == 1

@@ -40,7 +40,7 @@ from schedgap.models.method import Budget
 from schedgap.solvers import Clock
 from strategies.edge import brute_force, edge_instances, instance_of
 from strategies.edge_examples import TOY_A, TOY_B, TOY_C
-from strategies.kernels import compiled_types
+from strategies.kernels import compiled_entry, compiled_types
 
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 CUTS = st.lists(st.builds(ClassRow, st.integers(0, 2), st.integers(1, 4)), max_size=3)
@@ -190,18 +190,20 @@ def test_by_arrays_or_by_loops_the_cheapest_columns_are_the_same(
         by_arrays_and_by_loops(instance, cuts, seed, price)
 
 
+@pytest.fixture(scope="module")
+def compiled_price() -> Any:
+    return compiled_entry(PRICING)
+
+
 @pytest.mark.slow
 @settings(max_examples=60, **QUIET)
 @given(edge_instances(placeable=True, horizon=(8, 30)), CUTS, st.integers(0, 10**6))
 def test_compiled_or_not_the_cheapest_columns_are_the_same(
-    instance: EdgeInstance, cuts: list[ClassRow], seed: int
+    compiled_price: Any, instance: EdgeInstance, cuts: list[ClassRow], seed: int
 ) -> None:
-    PRICING.compile()
-    assert PRICING.is_ready
-    compiled_price: Any = PRICING.fast
     if infeasibility_reason(instance) is None:
         by_arrays_and_by_loops(instance, cuts, seed, compiled_price)
-        assert compiled_types(compiled_price) == 1  # a type that is not the sample's compiles anew
+        assert compiled_types(compiled_price) == 1
 
 
 @pytest.mark.parametrize("cuts", [[(0, 4)], [(1, 4)], [(0, 3), (1, 4), (2, 5)]])

@@ -37,7 +37,7 @@ from schedgap.solvers.search.annealing import anneal, insert_all
 from schedgap.solvers.search.compiled import Kernel
 from strategies.elastic import elastic_instances
 from strategies.elastic_examples import TOY
-from strategies.kernels import compiled_types
+from strategies.kernels import compiled_entry, compiled_types
 from strategies.toy_kernel import terms_of
 
 SLOTS = 60
@@ -48,10 +48,12 @@ PLACEABLE = elastic_instances(
 
 @pytest.fixture(scope="module")
 def compiled() -> Any:
-    """The compiled entry; compiling takes about 20 s, once on each machine and version."""
-    KERNEL.compile()
-    assert KERNEL.is_ready
-    return KERNEL.fast
+    return compiled_entry(KERNEL)
+
+
+@pytest.fixture(scope="module")
+def compiled_price() -> Any:
+    return compiled_entry(PRICING)
 
 
 @pytest.mark.slow
@@ -82,7 +84,7 @@ def test_compiled_or_not_lists_and_moves_are_the_same(
         found.append((made.runs(), made.runs(best), made.state.free))
     assert found[0][:2] == found[1][:2]
     np.testing.assert_array_equal(found[0][2], found[1][2])
-    assert compiled_types(compiled) == 1  # a type that is not the sample's compiles in silence
+    assert compiled_types(compiled) == 1
 
 
 @pytest.mark.slow
@@ -114,11 +116,9 @@ def test_exact_searches_before_it_asks_for_proofs(
 @settings(max_examples=60, deadline=None)
 @given(elastic_instances(max_jobs=6), st.integers(0, 2**31))
 def test_compiled_or_not_the_cheapest_runs_are_the_same(
-    instance: ElasticInstance, seed: int
+    compiled_price: Any, instance: ElasticInstance, seed: int
 ) -> None:
     """At equal cost, NumPy may return another run."""
-    PRICING.compile()
-    assert PRICING.is_ready
     if no_schedule(instance):
         return
     rng = np.random.default_rng(seed)
@@ -129,7 +129,7 @@ def test_compiled_or_not_the_cheapest_runs_are_the_same(
     pricers = (
         ContainerPricer(instance),
         CompiledPricer(instance, PRICING.plain),
-        CompiledPricer(instance, PRICING.fast),
+        CompiledPricer(instance, compiled_price),
     )
     least, runs = zip(*(pricer.price_jobs(prices) for pricer in pricers), strict=True)
     np.testing.assert_array_equal(least[0], least[2])
@@ -138,7 +138,7 @@ def test_compiled_or_not_the_cheapest_runs_are_the_same(
     assert [[run.cost for run in own] for own in runs[0]] == [
         [run.cost for run in own] for own in runs[2]
     ]
-    assert compiled_types(PRICING.fast) == 1
+    assert compiled_types(compiled_price) == 1
 
 
 def large_and_waiting(folder: Path, given: Kernel = KERNEL) -> Kernel:

@@ -26,7 +26,7 @@ from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.search.annealing import anneal, copied, insert_all
 from strategies.hare import brute_force, hare_instances, instance_of
 from strategies.hare_examples import FIGURE_4, THREE_UNIT_TASKS, TOY, TWO_GPUS, UNLIKE_ROUNDS
-from strategies.kernels import compiled_types
+from strategies.kernels import compiled_entry, compiled_types
 from strategies.toy_kernel import terms_of
 
 ENDLESS = Clock(None)
@@ -182,10 +182,7 @@ def test_a_job_that_would_cost_too_much_leaves_no_trace(instance, share):
 
 @pytest.fixture(scope="module")
 def compiled() -> Any:
-    """The compiled entry; compiling takes about 12 s, once on each machine and version."""
-    KERNEL.compile()
-    assert KERNEL.is_ready
-    return KERNEL.fast
+    return compiled_entry(KERNEL)
 
 
 @pytest.mark.slow
@@ -208,7 +205,7 @@ def test_compiled_or_not_lists_and_moves_are_the_same(compiled, instance, seed):
     for one, other in zip((*found[0][0], *found[0][1]), (*found[1][0], *found[1][1]), strict=True):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(found[0][2], found[1][2])
-    assert compiled_types(compiled) == 1  # a type that is not the sample's compiles in silence
+    assert compiled_types(compiled) == 1
 
 
 # --- search ------------------------------------------------------------------------------------

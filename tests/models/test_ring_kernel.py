@@ -15,7 +15,7 @@ from schedgap.models.ring.heuristics.local_search import first_plan, placed, pro
 from schedgap.models.ring.rates import no_schedule, rate_table
 from schedgap.models.ring.simulator import feasible_ends
 from schedgap.solvers.search.annealing import anneal
-from strategies.kernels import compiled_types
+from strategies.kernels import compiled_entry, compiled_types
 from strategies.ring import ring_instances
 from strategies.ring_examples import W1, instance_of, job
 
@@ -82,15 +82,12 @@ def test_compiled_or_not_moves_are_the_same(
         )
     ]
     assert found[0] == found[1]
-    assert compiled_types(compiled) <= 1  # a type that is not the sample's compiles in silence
+    assert compiled_types(compiled) == 1
 
 
 @pytest.fixture(scope="module")
 def compiled() -> Any:
-    """The compiled entry; compiling takes about 9 s, once on each machine and version."""
-    KERNEL.compile()
-    assert KERNEL.is_ready
-    return KERNEL.fast
+    return compiled_entry(KERNEL)
 
 
 def plan_of(instance: RingInstance, order: list[int], block: list[int]) -> list[int]:

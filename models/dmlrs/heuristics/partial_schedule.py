@@ -101,7 +101,7 @@ def _state(problem: kernel.Problem, instance: DmlrsInstance) -> kernel.State:
     )
     return kernel.State(
         plan,
-        free=np.tile(view.capacity_milli.T.astype(float), (T, 1, 1)),
+        free=np.repeat(view.capacity_milli.T.astype(float)[None], T, axis=0),
         inside=np.zeros((T, H)),
         alone=np.zeros((T, H)),
         beside=np.zeros((T, H)),
