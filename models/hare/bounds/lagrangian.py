@@ -23,7 +23,7 @@ bound for real starts.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -333,10 +333,9 @@ def job_plans(
     add_round: Function | None = None,
 ) -> list[JobPlan]:
     """Return the cheapest plan of each job; `job_plan` has the settings."""
-    block, settings = task_blocks(view), {"steps": steps, "longest": longest}
-    return [
-        job_plan(view, block, n, prices, add_round=add_round, **settings) for n in range(view.jobs)
-    ]
+    block = task_blocks(view)
+    price = partial(job_plan, prices=prices, steps=steps, longest=longest, add_round=add_round)
+    return [price(view, block, n) for n in range(view.jobs)]
 
 
 def compiled_rounds(view: HareArrays) -> Function | None:
