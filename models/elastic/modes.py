@@ -286,11 +286,9 @@ def durations(
 def job_modes(view: ElasticCluster, job: Job) -> tuple[Mode, ...]:
     """Return the modes of a job that have a placement on the empty cluster.
 
-    Returns
-    -------
-    tuple of Mode
-        Central modes first, then by types in list order. Then by duration with PSs, by number of
-        workers in the ring, both ascending. Algorithms 3-7 enumerate the modes in this order.
+    Central modes come first, then modes by types in list order. Modes of a type are ordered by
+    duration with PSs, and by number of workers in the ring, both ascending. Algorithms 3-7
+    enumerate the modes in this order.
 
     Raises
     ------

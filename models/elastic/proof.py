@@ -152,21 +152,8 @@ def program(instance: ElasticInstance, goal: int) -> IntegerProgram:
 class Model(RunModel):
     """The program with a solution of cost <= goal for every schedule of value <= goal.
 
-    `goal`: from `goal`.
-
-    Attributes
-    ----------
-    runs : list of list of Run
-        Of each job.
-    jobs : list of JobRuns
-    starts : list
-        [job][run] first slots.
-    columns : list of Column
-    cells : list of tuple of int
-        (h, r, t) of each row after the jobs' rows.
-    program : IntegerProgram
-    kinds : mapping
-        The kinds of cuts.
+    `goal`: from `goal`. `runs`: runs of each job. `starts`: [job][run] first slots. `cells`: (h, r,
+    t) of each row after the jobs' rows. `kinds`: the kinds of cuts.
 
     Raises
     ------

@@ -95,11 +95,8 @@ def objective(instance: ElasticInstance, schedule: Any) -> float:
 
     `schedule`: plain JSON data, as in `check`.
 
-    Returns
-    -------
-    float
-        (2): sum w_j (start + duration), of the last segment; or (7): the total weight of the
-        scheduled jobs.
+    It is sum w_j (start + duration) of the last segment in (2), and the total weight of the
+    scheduled jobs in (7).
     """
     plan = _read(instance, schedule)
     jobs = [job for job in instance.jobs if job.id in plan.jobs]

@@ -41,10 +41,8 @@ def windows(instance: ElasticInstance, upper: float | None) -> ElasticWindows | 
     `upper`: value of a feasible schedule. A batch problem does not use it: there the deadline ends
     the windows.
 
-    Returns
-    -------
-    ElasticWindows or None
-        None when the horizon is open and no schedule is given: nothing then limits completion.
+    The result is None if the horizon is open and no schedule is given: nothing then limits
+    completion.
 
     Notes
     -----

@@ -217,12 +217,10 @@ def gpu_use(instance: HareInstance, schedule: Mapping[str, Any]) -> tuple[float,
 
     `schedule`: JSON data of a feasible schedule.
 
-    Returns
-    -------
-    tuple of float
-        Three numbers. The training time, in percent of the time of all GPUs until the last task has
-        trained. The idle time before the last task of each GPU, as Lemma 3 counts it, in percent of
-        the time until this task has trained. The mean of this idle time over the GPUs.
+    The first number is the training time, in percent of the time of all GPUs until the last task
+    has trained. The second is the idle time before the last task of each GPU, as Lemma 3 counts it,
+    in percent of the time until this task has trained. The third is the mean of this idle time over
+    the GPUs.
     """
     view, plan = arrays(instance), HareSchedule.from_data(instance, schedule)
     train = view.train[np.arange(view.tasks), view.gpu_class[plan.gpu]]

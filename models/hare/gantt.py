@@ -11,10 +11,7 @@ def chart(instance: HareInstance, schedule: Mapping[str, object]) -> Chart:
 
     `schedule`: schedule of a verified solution file, as JSON data.
 
-    Returns
-    -------
-    Chart
-        One lane per GPU, in list order; the text of a bar names job, round, task and GPU.
+    It has one lane per GPU, in list order; the text of a bar names job, round, task and GPU.
     """
     view = arrays(instance)
     placed = HareSchedule.from_data(instance, schedule)

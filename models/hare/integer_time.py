@@ -52,10 +52,7 @@ class HareSteps(HareScale):
 
         `value`: in grid steps.
 
-        Returns
-        -------
-        float
-            In weight times the instance's time unit.
+        The unit is weight times the instance's time unit.
         """
         return float(Fraction(value) * self.grid)
 

@@ -77,10 +77,7 @@ def objective(instance: HareInstance, schedule: Any) -> float:
 
     `schedule`: JSON data that `check` has accepted.
 
-    Returns
-    -------
-    float
-        In weight times the instance's time unit; C_n is the last synchronization of job n.
+    The unit is weight times the instance's time unit; C_n is the last synchronization of job n.
 
     Notes
     -----

@@ -353,11 +353,8 @@ def split_windows(instance: ElasticInstance) -> Iterator[tuple[Floats, Floats]]:
 
     `instance`: with objective `scheduled_weight`.
 
-    Yields
-    ------
-    (array [k], array [k])
-        For each mode and start: the least cost of a placement, (13), and the cost that Algorithm 4
-        finds. E16 and E17 are corrected. Infinite where none is found.
+    A pair has two arrays [k] for each mode and start: the least cost of a placement, (13), and the
+    cost that Algorithm 4 finds. E16 and E17 are corrected. Costs are infinite where none is found.
     """
     view, jobs = batch_of(instance)
     const, deadline = constants(instance), instance.deadline

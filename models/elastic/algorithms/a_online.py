@@ -106,11 +106,8 @@ def a_dual(
     `jobs`: j_i, in the order that breaks ties. `tau`: slots of a window, >= 2. `settings`:
     constants and rules. `log`: receives the events.
 
-    Returns
-    -------
-    tuple of ServedBatch
-        For iota = 1, 2, ... the result of A_maxweight on the jobs not served before. It ends when
-        all are served, as the paper remarks, or when a window serves none of the others.
+    The results for iota = 1, 2, ... are A_maxweight's on the jobs not served before. They end when
+    all are served, as the paper remarks, or when a window serves none of the others.
 
     Notes
     -----
@@ -142,11 +139,8 @@ def serve_rounds(
     `arrivals`: every job must have a mode. `settings`: T, F, kappa and alpha are known beforehand,
     as in the paper. `log`: receives the events.
 
-    Returns
-    -------
-    (ElasticSchedule, list of ServedRound)
-        With `compact` a round starts as soon as its time has come and the previous round has ended.
-        That is never later: the decisions and the bound on every completion are the same.
+    With `compact` a round starts as soon as its time has come and the previous round has ended.
+    That is never later: the decisions and the bound on every completion are the same.
 
     Notes
     -----
@@ -284,11 +278,8 @@ def lemma_1_of_run(instance: ElasticInstance, **options: Any) -> dict[str, objec
 
     `options`: options of the run.
 
-    Returns
-    -------
-    dict
-        `claim` in words; `factor` = 4 alpha; `holds`, whether the property is shown for all rounds;
-        `failed`, the rounds for which it is not.
+    `claim` in words; `factor` = 4 alpha; `holds`, whether the property is shown for all rounds;
+    `failed`, the rounds for which it is not.
     """
     claim = "value <= 4 alpha optimum, if each round serves the best window's weight (Lemma 1)"
     trace = {} if instance.is_batch else a_online(instance, **options).trace

@@ -18,10 +18,7 @@ def result_within_horizon(
 
     `schedule`: valid except possibly for rule V4. `trace`: trace of the result.
 
-    Returns
-    -------
-    MethodResult
-        With the schedule, or with a note and the violations where it ends too late.
+    The result has the schedule, or a note and the violations if it ends too late.
     """
     if instance.last_end is not None:
         data = schedule.to_data(instance)

@@ -157,11 +157,8 @@ def theorem_3(
     `F`, `normalise`, `placement`: options of the run. `free`: other options of the run, on which
     the claim does not depend.
 
-    Returns
-    -------
-    dict
-        `claim` in words; `factor` = 2 log lambda; `holds`, whether the instance meets the
-        assumptions; `failed`, those that it does not meet, in words.
+    `claim` in words; `factor` = 2 log lambda; `holds`, whether the instance meets the assumptions;
+    `failed`, those that it does not meet, in words.
     """
     const = constants(instance, F=F, normalise=normalise)
     failed = failed_assumptions(instance, const, rule=placement)
@@ -173,10 +170,7 @@ def theorem_2(instance: ElasticInstance, **options: Any) -> dict[str, Any]:
 
     `options`: of `a_maxweight.constants`.
 
-    Returns
-    -------
-    dict
-        `claim` in words; `factor` = None; `holds`; `failed`, the jobs whose row is violated.
+    `claim` in words; `factor` = None; `holds`; `failed`, the jobs whose row is violated.
     """
     claim = "the schedule is feasible for (7), (8), and (u, delta) for (9) (Theorems 2 and 7)"
     failed = ["not evaluated: needs objective scheduled_weight"]
@@ -227,13 +221,9 @@ def theorem_5(
     `alpha`, `F`, `normalise`, `placement`: options of the run. `free`: other options of the run, on
     which the claim does not depend.
 
-    Returns
-    -------
-    dict
-        `claim` in words; `factor` = 4 alpha, with the larger one of the run's alpha and the
-        theorem's own; `holds`, whether the assumptions are met, the one on alpha with the gap of
-        Lemma 2 closed (E13); `failed`, those that are not, in words; `note`, both alphas in words
-        if they differ.
+    `claim` in words; `factor` = 4 alpha, with the larger one of the run's alpha and the theorem's
+    own; `holds`, whether the assumptions are met, the one on alpha with the gap of Lemma 2 closed
+    (E13); `failed`, those that are not, in words; `note`, both alphas in words if they differ.
     """
     const = constants(instance, F=F, normalise=normalise)
     failed = failed_assumptions(instance, const, rule=placement)
@@ -268,11 +258,8 @@ def lemma_1(
     upper bound on the weight that (7) can serve, such as `dual_prices.weight_bound`. It is asked
     for rounds that did not serve all jobs that fit when alone.
 
-    Returns
-    -------
-    dict
-        `certified`: in every round at least the upper bound was served, which is property (ii);
-        `factor` = 4 alpha, or None; `short`, tau of the rounds that served less.
+    `certified`: in every round at least the upper bound was served, which is property (ii);
+    `factor` = 4 alpha, or None; `short`, tau of the rounds that served less.
 
     Notes
     -----

@@ -104,11 +104,8 @@ class CostLowerBounds:
         `first`, `last`: first row that a mode may use, and first row after these. `weight`: added
         for each slot of start + duration, which is the row after the last one used, plus 1.
 
-        Returns
-        -------
-        (list of array, array [k])
-            Bounds at the start rows from `first` on; of the starts after all slots only the first.
-            A mode without a start has an empty array, and infinity as its least bound.
+        The bounds are at the start rows from `first` on; of the starts after all slots only the
+        first has one. A mode without a start has an empty array, and infinity as its least bound.
         """
         result: list[Floats] = [np.empty(0)] * len(candidates)
         lowest = np.full(len(candidates), np.inf)

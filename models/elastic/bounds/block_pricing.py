@@ -70,10 +70,7 @@ def price_each_job(
 
     `jobs`: jobs that have modes. `cheapest`: job -> its cheapest runs, in ascending order of cost.
 
-    Returns
-    -------
-    (array [j], list of lists) or None
-        None when the clock expired before the last job was priced.
+    The result is None if the clock expired before the last job was priced.
     """
     least = np.full(len(instance.jobs), 0.0 if instance.is_batch else np.inf)
     runs: list[list[CostedRun]] = [[] for _ in instance.jobs]

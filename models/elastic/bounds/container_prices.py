@@ -139,10 +139,7 @@ class ContainerPricer:
 
         `prices`: any prices >= 0.
 
-        Returns
-        -------
-        (array [j], list of list of ContainerRun) or None
-            None when the clock expired before the last job was priced.
+        The result is None if the clock expired before the last job was priced.
         """
         paid = prices.upto()
         return price_each_job(

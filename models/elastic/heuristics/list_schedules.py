@@ -57,12 +57,9 @@ def list_schedule(
     `order`: jobs that have modes. `upto`, `factor`, `fit`: as for `PartialSchedule`. `stop`:
     returns True when time is up; compiled code does not ask.
 
-    Returns
-    -------
-    list of ElasticRun or None
-        In a batch problem without the jobs that do not fit; otherwise None when the horizon is
-        closed and a job does not fit. None also when it was stopped. Where an open horizon takes
-        too much memory, the jobs run one after another.
+    In a batch problem the result leaves out the jobs that do not fit. Otherwise it is None if the
+    horizon is closed and a job does not fit. It is also None if the search was stopped. If an open
+    horizon takes too much memory, the jobs run one after another.
     """
     longest = max((shortest(instance, j) or 0 for j in order), default=0)
     slots = max((instance.jobs[j].arrival for j in order), default=1) + 2 * longest

@@ -70,12 +70,7 @@ def _problem(instance: ElasticInstance) -> Problem:
 class PartialSchedule:
     """Inserted jobs, and the free capacity in slots 1..T.
 
-    Attributes
-    ----------
-    slots : int
-        T: every run ends by then.
-    problem, state : Problem, State
-        Of the kernel.
+    `slots`: T, by which every run ends. `problem`, `state`: data of the kernel.
     """
 
     def __init__(

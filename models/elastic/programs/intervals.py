@@ -40,12 +40,9 @@ def build(
     `least`, `most`: bounds on the objective, in steps of the weights; of a batch problem on its
     negative.
 
-    Returns
-    -------
-    CpModel
-        Variables of each job in turn: z [k], start, duration, end; workers [h]; then with PSs
-        psat [h] and s [h]; finally usage and auxiliary variables. Minimises the weighted completion
-        time or minus the scheduled weight, in steps of the weights.
+    The variables of each job in turn are z [k], start, duration, end; workers [h]; then with PSs
+    psat [h] and s [h]; finally usage and auxiliary variables. The model minimises the weighted
+    completion time or minus the scheduled weight, in steps of the weights.
 
     Raises
     ------

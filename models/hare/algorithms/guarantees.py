@@ -32,11 +32,9 @@ def alpha(instance: HareInstance) -> float:
 def theorem_4(instance: HareInstance) -> dict[str, object]:
     """Evaluate Theorem 4 on an instance.
 
-    Returns
-    -------
-    dict
-        `claim` in words; `factor` = alpha (2 + alpha), or None if alpha is infinite; `holds`,
-        whether the instance meets the assumptions; `failed`, those that it does not meet, in words.
+    The keys are `claim` in words; `factor` = alpha (2 + alpha), or None if alpha is infinite;
+    `holds`, whether the instance meets the assumptions; `failed`, those that it does not meet, in
+    words.
 
     Notes
     -----

@@ -58,11 +58,8 @@ def match(release: Floats, gpu_class: NDArray[np.int64], length: Floats) -> list
     `release` [m]: time until the GPU is idle. `gpu_class` [m]: class of each GPU, a column of
     `length`. `length` [job, class]: time that a job takes on a GPU of the class, > 0.
 
-    Returns
-    -------
-    list of (m, q)
-        For each job its GPU and its position q = 1, 2, ... from the end, at cost
-        release[m] + q length[job, class of m].
+    The result has for each job its GPU and its position q = 1, 2, ... from the end, at cost
+    release[m] + q length[job, class of m].
 
     Notes
     -----

@@ -201,14 +201,8 @@ def run_round(
     the job, all free at `now`. `cluster`: only the classes of the GPUs matter. `equal_shares`:
     distribute the tasks in turn; otherwise each takes the GPU that finishes it first.
 
-    Returns
-    -------
-    list of (int, float)
-        GPU and start of each task. Ties: list order.
-    dict of int to float
-        Time at which each GPU has trained its last task.
-    float
-        Time at which the whole round is synchronized.
+    Return the GPU and start of each task, the time at which each GPU has trained its last task, and
+    the time at which the whole round is synchronized. Ties are broken in list order.
     """
     free = dict.fromkeys(gang, now)
     places: list[tuple[int, float]] = []

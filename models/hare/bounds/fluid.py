@@ -94,11 +94,8 @@ def build(instance: HareInstance, grid: Floats) -> FluidProgram:
     `grid`: increasing times from 0, in the instance's time unit. Any grid gives a valid bound; it
     should be fine up to the makespan of a good schedule.
 
-    Returns
-    -------
-    FluidProgram
-        Rows, in this order: `demand` by block, `capacity` by class and cell, `width` by job and
-        cell, `cut_length` by job, `mean_busy` by job.
+    The rows are, in this order: `demand` by block, `capacity` by class and cell, `width` by job and
+    cell, `cut_length` by job, `mean_busy` by job.
 
     Notes
     -----

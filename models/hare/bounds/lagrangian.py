@@ -110,10 +110,7 @@ def job_plan(
     step; it makes the number of steps larger, by a factor that suits the lengths of the tasks.
     `add_round`: entry of the kernel; None prices without compiled code, to the same last bit.
 
-    Returns
-    -------
-    JobPlan
-        Its `value` is at most w_n C_n + price of the GPU time, for every schedule of the job.
+    Its `value` is at most w_n C_n + price of the GPU time, for every schedule of the job.
 
     Notes
     -----

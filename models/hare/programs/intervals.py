@@ -41,10 +41,7 @@ def build(
     `synchronization`: with `fixed`, all tasks of a round start together. `max_intervals`: more are
     not built.
 
-    Returns
-    -------
-    BuiltProgram
-        Its model has the variables x [i]; y [i, k] task by task; barriers [q], in this order.
+    The variables are, in this order: x [i]; y [i, k] task by task; barriers [q].
 
     Raises
     ------

@@ -42,12 +42,9 @@ def build(
     instead of one barrier variable per round. `synchronization`: with `fixed`, all tasks of a round
     start together, as in the scale-fixed scheme of Fig. 4. `max_rows`: more are not built.
 
-    Returns
-    -------
-    BuiltProgram
-        Its model has starts `x[i]`, assignment `y[i, m]`, completion `C[n]`; rows named after the
-        equations. Its reader keeps the order of a solution, and recomputes its starts exactly in
-        whole steps.
+    The variables are starts `x[i]`, assignment `y[i, m]`, completion `C[n]`; the rows are named
+    after the equations. The reader keeps the order of a solution, and recomputes its starts exactly
+    in whole steps.
 
     Raises
     ------

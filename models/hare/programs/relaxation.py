@@ -21,10 +21,7 @@ def start_limit(instance: HareInstance, *, horizon_cap: bool) -> float:
     not in the paper. Otherwise a bound that never binds in the printed program, whose optimal
     starts may lie far beyond every schedule (E31).
 
-    Returns
-    -------
-    float
-        In the instance's time unit.
+    The bound is in the instance's time unit.
 
     Notes
     -----
@@ -45,11 +42,8 @@ def build(instance: HareInstance, *, horizon_cap: bool = False) -> "pyo.Concrete
 
     `horizon_cap`: bound the starts by the horizon, see `start_limit`.
 
-    Returns
-    -------
-    ConcreteModel
-        Starts `x[i]`, assignment `y[i, m]`, barriers `b[q]`, and `z[i, m]` = x y; more than
-        2 |D| |M| columns.
+    The variables are starts `x[i]`, assignment `y[i, m]`, barriers `b[q]`, and `z[i, m]` = x y.
+    There are more than 2 |D| |M| columns.
 
     Notes
     -----

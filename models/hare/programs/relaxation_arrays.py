@@ -232,10 +232,7 @@ def separate_full_set(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
 
     `values` [j]: the point to separate.
 
-    Returns
-    -------
-    list of LoadCut
-        Tangents at the loads of the point, at most one per machine.
+    The rows are tangents at the loads of the point, at most one per machine.
     """
     item, y, z = relaxed.items, relaxed.y.extract(values), relaxed.z.extract(values)
     every, cuts = np.arange(len(item.count)), []
@@ -251,10 +248,8 @@ def separate_prefixes(relaxed: BaseRelaxation, values: Floats) -> list[LoadCut]:
 
     `values` [j]: the point to separate.
 
-    Returns
-    -------
-    list of LoadCut
-        Tangents at the loads of the point; empty only if the rows of all subsets hold.
+    The rows are tangents at the loads of the point. There are none only if the rows of all subsets
+    hold.
 
     Notes
     -----

@@ -247,10 +247,7 @@ def canonical_point(
     `found`: a solution with a point. `separate`: returns the cuts that a point violates. `solve`:
     solves a program.
 
-    Returns
-    -------
-    array [j]
-        The canonical point, or the point of `found` if the loop does not close in time.
+    If the loop does not close in time, it is the point of `found`.
     """
     assert found.values is not None
     relaxed = found.relaxed

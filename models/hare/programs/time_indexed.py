@@ -192,9 +192,6 @@ def bound_in_units(instance: HareInstance, upper: int, bound: float) -> float:
     `upper`: as given to `build`. Schedules outside the program cost more than `upper`. `bound`:
     lower bound on the program, in grid steps.
 
-    Returns
-    -------
-    float
-        min(bound, upper), in the instance's units.
+    It is min(bound, upper), in the instance's units.
     """
     return steps(instance).to_objective(min(bound, upper))
