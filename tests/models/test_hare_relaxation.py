@@ -2,10 +2,8 @@
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -265,31 +263,12 @@ def test_the_arrays_are_the_linear_rows_of_the_pyomo_model(instance: HareInstanc
     )
 
 
-def with_products(instance: HareInstance) -> pyo.ConcreteModel:
-    """Return the relaxation with (9) as printed, a nonconvex row:
-
-    sum c y (x + c) >= (sum c y)^2 / 2 + sum (c y)^2 / 2 on each GPU.
-    """
-    view, model = arrays(instance), relaxation.build(instance)
-    train = view.train[:, view.gpu_class].tolist()
-    for name in ("eq_9", "lin_start", "lin_lower", "lin_upper", "z"):
-        model.del_component(name)
-
-    def row(model: pyo.ConcreteModel, m: int) -> Any:
-        parts = [(train[i][m] * model.y[i, m], model.x[i] + train[i][m]) for i in model.D]
-        load = sum(part for part, _ in parts)
-        squares = 0.5 * load**2 + 0.5 * sum(part**2 for part, _ in parts)
-        return sum(part * end for part, end in parts) >= squares
-
-    model.eq_9 = pyo.Constraint(model.M, rule=row)
-    return model
-
-
 @pytest.mark.parametrize("instance", [TOY, THREE_UNIT_TASKS, CE2, TWO_GPUS, FIGURE_4])
 def test_the_literal_product_form_has_the_same_optimum(instance: HareInstance) -> None:
     needs("gurobi")
     tangents = value(instance, separate_full_set, horizon_cap=False)
-    for model in (relaxation.build(instance), with_products(instance)):
+    for literal in (False, True):
+        model = relaxation.build(instance, literal=literal)
         result = solve(model, "gurobi", clock=Clock(), options={"IntFeasTol": 1e-9})
         assert result.bound == pytest.approx(tangents, rel=1e-6)
 

@@ -37,13 +37,16 @@ def start_limit(instance: HareInstance, *, horizon_cap: bool) -> float:
     return float(serial + view.train.max(axis=1).sum() ** 2 / (2 * view.train.min()))
 
 
-def build(instance: HareInstance, *, horizon_cap: bool = False) -> "pyo.ConcreteModel":
+def build(
+    instance: HareInstance, *, horizon_cap: bool = False, literal: bool = False
+) -> "pyo.ConcreteModel":
     """Build Hare_Sched_RL in the instance's units.
 
-    `horizon_cap`: bound the starts by the horizon, see `start_limit`.
+    `horizon_cap`: bound the starts by the horizon, see `start_limit`. `literal`: write (9) with the
+    product of y and x, as printed: a nonconvex program, for Gurobi only. The optimum is the same.
 
-    The variables are starts `x[i]`, assignment `y[i, m]`, barriers `b[q]`, and `z[i, m]` = x y.
-    There are more than 2 |D| |M| columns.
+    The variables are starts `x[i]`, assignment `y[i, m]`, barriers `b[q]`, and `z[i, m]` = x y
+    unless `literal`. There are more than 2 |D| |M| columns.
 
     Notes
     -----
@@ -96,6 +99,18 @@ def build(instance: HareInstance, *, horizon_cap: bool = False) -> "pyo.Concrete
         doc="a round waits for the barrier before it",
         rule=lambda model, i: model.x[i] >= model.b[rounds[i] - 1],
     )
+    if literal:
+        # (9) as printed: sum c y (x + c) >= (sum c y)^2 / 2 + sum (c y)^2 / 2 on each GPU.
+        model.eq_9 = pyo.Constraint(
+            model.M,
+            doc="tasks of a GPU start late enough on average",
+            rule=lambda model, m: (
+                sum(train[i][m] * model.y[i, m] * (model.x[i] + train[i][m]) for i in model.D)
+                >= 0.5 * sum(train[i][m] * model.y[i, m] for i in model.D) ** 2
+                + 0.5 * sum((train[i][m] * model.y[i, m]) ** 2 for i in model.D)
+            ),
+        )
+        return model
     model.z = pyo.Var(model.D, model.M, bounds=(0, limit))  # z = x y
     model.lin_start = pyo.Constraint(
         model.D, rule=lambda model, i: sum(model.z[i, m] for m in model.M) == model.x[i]
