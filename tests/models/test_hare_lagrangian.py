@@ -16,16 +16,17 @@ from schedgap.models.hare.bounds.certificates import check_certificate, lagrangi
 from schedgap.models.hare.bounds.kernel import PLANS
 from schedgap.models.hare.bounds.lagrangian import (
     GpuPrices,
+    JobPlan,
     PlanMaster,
     _time_steps,
     bound,
     job_plan,
-    job_plans,
+    kernel_jobs,
+    run_kernel,
 )
 from schedgap.models.hare.bounds.solve_fluid import INTERIOR_POINT
 from schedgap.models.method import Budget, NullProgress, RunContext
 from schedgap.solvers import Clock, solve
-from schedgap.solvers.search.compiled import Function
 from strategies.hare import brute_force, hare_instances, instance_of
 from strategies.kernels import compiled_entry, compiled_types
 
@@ -204,35 +205,37 @@ def test_a_certificate_that_does_not_fit_is_refused(change: dict) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("longest", [np.inf, 0.7])
-def test_plans_with_and_without_the_kernel_have_equal_numbers(seed: int, longest: float) -> None:
-    """Uncompiled; the compiled kernel is compared in the test below."""
+def test_the_kernel_and_job_plan_have_equal_numbers(seed: int, longest: float) -> None:
+    """Uncompiled; the compiled kernel is compared with `job_plan` in the test below."""
     jobs = [
         {"rounds": 3, "tasks_per_round": 2, "training_time": {"f": 2, "s": 7.3}, "weight": 3},
         {"rounds": 1, "tasks_per_round": 4, "training_time": {"f": 1.1, "s": 1}, "arrival": 2},
         {"task_rounds": [[{"training_time": {"f": 1, "s": 4}}] * r for r in (1, 2, 1)]},
-        {"task_rounds": [[{"training_time": {"f": 1, "s": t}} for t in (4, 5)]]},  # unlike tasks
     ]
     instance = instance_of({"g1": "f", "g2": "s"}, jobs)
-    same_plans(PLANS.plain, arrays(instance), random_prices(instance, seed), 2, longest)
+    view, prices = arrays(instance), random_prices(instance, seed)
+    flat = kernel_jobs(view, float(prices.grid[-1]), 2, longest)
+    assert flat is not None
+    same_plans(run_kernel(PLANS.plain, flat, prices), view, prices, 2, longest)
 
 
 def same_plans(
-    add_round: Function, view: HareArrays, prices: GpuPrices, steps: int, longest: float
+    plans: list[JobPlan], view: HareArrays, prices: GpuPrices, steps: int, longest: float
 ) -> None:
-    pairs = zip(
-        job_plans(view, prices, steps, longest, add_round),
-        job_plans(view, prices, steps, longest),
-        strict=True,
-    )
-    for plan, own in pairs:
+    block = fluid.task_blocks(view)
+    for n, plan in enumerate(plans):
+        own = job_plan(view, block, n, prices, steps=steps, longest=longest)
         assert (plan.value, plan.completion) == (own.value, own.completion)
         assert np.array_equal(plan.use, own.use)
 
 
 def test_compiled_or_not_plans_are_the_same_and_compiled_once() -> None:
     instance = generate("hare", preset="medium", seed=6)
+    view, prices = arrays(instance), random_prices(instance, 1)
+    flat = kernel_jobs(view, float(prices.grid[-1]), 1, 0.5)
+    assert flat is not None
     fast = compiled_entry(PLANS)
-    same_plans(fast, arrays(instance), random_prices(instance, 1), 1, 0.5)
+    same_plans(run_kernel(fast, flat, prices), view, prices, 1, 0.5)
     assert compiled_types(fast) == 1
     assert PLANS.is_ready  # nothing was compiled for other types, and stored
 

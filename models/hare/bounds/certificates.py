@@ -139,9 +139,7 @@ def lagrangian_certificate(
     """
     rounded = prices.rounded()
     view = arrays(instance)
-    add_round = lagrangian.compiled_rounds(view)
-    plans = lagrangian.job_plans(view, rounded, steps, longest, add_round)
-    value = lagrangian.total(view, rounded, plans)
+    value = lagrangian.total(view, rounded, lagrangian.job_plans(view, rounded, steps, longest))
     return value, priced_certificate(rounded, value, steps=steps, longest=longest)
 
 

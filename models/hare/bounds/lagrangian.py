@@ -23,7 +23,7 @@ bound for real starts.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from schedgap.instances.hare import HareArrays, HareInstance, arrays
 from schedgap.models.hare.bounds.fluid import TaskBlocks, task_blocks
-from schedgap.models.hare.bounds.kernel import LARGE, PLANS
+from schedgap.models.hare.bounds.kernel import LARGE, PLANS, Jobs, Plans
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster, prices_at_most
 from schedgap.solvers.loops.column_generation import Columns
 from schedgap.solvers.programs.arrays import Floats
@@ -78,9 +78,6 @@ class JobPlan:
     use: Floats  # [k, q] GPU time
 
 
-_StartPrices = tuple[Floats, Floats, Floats]  # prices at the steps; kinks, and the prices there
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _PricedTasks:
     """Identical tasks of a round, priced on the time steps t_j of their job."""
@@ -89,7 +86,6 @@ class _PricedTasks:
     train: Floats  # [k]
     duration: Floats  # [k]
     steps: Ints  # [k] steps that surely pass before such a task is synchronized
-    starts: list[_StartPrices]  # [k] of one of them
     cost: Floats  # [k, j] minimum price of all of them if they start in [t_j, t_{j+1}]
 
 
@@ -101,14 +97,12 @@ def job_plan(
     *,
     steps: int,
     longest: float = np.inf,
-    add_round: Function | None = None,
 ) -> JobPlan:
     """Return the cheapest schedule of job n alone, at a resolution of time steps.
 
     `block`: `task_blocks(view)`. `prices`: prices of GPU time. `steps`: time steps within the
     shortest task of the job, >= 1; fewer if the limits above require it. `longest`: longest time
     step; it makes the number of steps larger, by a factor that suits the lengths of the tasks.
-    `add_round`: entry of the kernel; None prices without compiled code, to the same last bit.
 
     Its `value` is at most w_n C_n + price of the GPU time, for every schedule of the job.
 
@@ -131,10 +125,9 @@ def job_plan(
     @cache
     def priced(b: int, tasks: int) -> _PricedTasks:
         train, duration = block.train[b], block.train[b] + block.sync[b]
-        starts = _start_prices(train, prices, times)
-        cost = tasks * _min_prices(starts, times)
+        cost = tasks * _min_prices(train, prices, times)
         surely = np.floor(duration / step).astype(np.int64)
-        return _PricedTasks(float(tasks), train, duration, surely, starts, cost)
+        return _PricedTasks(float(tasks), train, duration, surely, cost)
 
     rounds = [[priced(b, tasks) for b, tasks in row] for row in blocks_of_rounds]
 
@@ -142,13 +135,13 @@ def job_plan(
     # later.
     ready = [np.zeros(len(times) - 1)]
     for row in rounds:
-        ready.append(_next_ready(ready[-1], row, add_round))
+        ready.append(_next_ready(ready[-1], row))
     last, weight = rounds[-1], float(view.weight[n])
     if len(last) == 1:
         # Identical tasks: minimise ready + count * price(start) + w (start + d) over k and start;
         # `final` contains the price plus (w / count) * start.
         (task,) = last
-        final = _min_prices(task.starts, times, slope=weight / task.count)
+        final = _min_prices(task.train, prices, times, slope=weight / task.count)
         total = ready[-2] + task.count * final + weight * task.duration[:, None]  # [k, j]
         k, j = (int(at) for at in np.unravel_index(np.argmin(total), total.shape))
         value, completion = float(total[k, j]), float(times[j] + task.duration[k])
@@ -176,7 +169,6 @@ def job_plan(
     return JobPlan(value, completion, use)
 
 
-@lru_cache(maxsize=4096)
 def _time_steps(
     view: HareArrays, block: TaskBlocks, n: int, end: float, steps: int, longest: float
 ) -> tuple[float, float, int]:
@@ -206,53 +198,36 @@ def _time_steps(
     return delta, slack, int(np.ceil(span / delta)) + 3
 
 
-def _start_prices(train: Floats, prices: GpuPrices, times: Floats) -> list[_StartPrices]:
-    """Return [k] the prices of one task by start, at all that decide its minimum over a step."""
-    grid, paid = prices.grid, prices.cumulative()
-
-    def cells(time: Floats) -> Ints:
-        """Return [j] the cell of each time; the times increase."""
-        number = np.append(time.searchsorted(grid[1:-1]), len(time))  # times before a cell's end
-        number[1:] -= number[:-1].copy()  # times in each cell
-        return np.repeat(np.arange(len(grid) - 1), number)
-
-    def paid_until(k: int, time: Floats, cell: Ints) -> Any:
-        """Return [j] the price of a GPU from 0 to each time."""
-        return paid[k][cell] + prices.price[k][cell] * (np.minimum(time, grid[-1]) - grid[cell])
-
-    def of_starts(k: int, start: Floats, cell: Ints) -> Floats:
-        end = start + train[k]
-        return np.asarray(paid_until(k, end, cells(end)) - paid_until(k, start, cell))
-
-    found, cell = [], cells(times)
-    for k, length in enumerate(train):
-        # The price is piecewise linear in the start, with kinks where start or end meet the grid.
-        kinks = np.sort(np.concatenate([grid, grid - length]))
-        kinks = kinks[(kinks >= times[0]) & (kinks < times[-1])]
-        found.append((of_starts(k, times, cell), kinks, of_starts(k, kinks, cells(kinks))))
-    return found
-
-
 def _min_prices(
-    starts: Sequence[_StartPrices], times: Floats, slope: float | np.float64 = 0.0
+    train: Floats, prices: GpuPrices, times: Floats, slope: float | np.float64 = 0.0
 ) -> Floats:
     """Return [k, j] the minimum of price + slope * start of one task over [t_j, t_{j+1}]."""
-    cost = np.empty((len(starts), len(times) - 1))
-    for row, (at_times, kinks, at_kinks) in zip(cost, starts, strict=True):
-        ends = at_times + slope * times
-        np.minimum(ends[:-1], ends[1:], out=row)
-        step = times.searchsorted(kinks, side="right") - 1
-        np.minimum.at(row, step, at_kinks + slope * kinks)
+    grid, paid = prices.grid, prices.cumulative()
+    cost = np.empty((len(train), len(times) - 1))
+
+    def paid_until(k: int, time: Floats) -> Any:
+        """Return [j] the price of a GPU from 0 to each time."""
+        cell = np.searchsorted(grid[1:-1], time, side="right")
+        return paid[k][cell] + prices.price[k][cell] * (np.minimum(time, grid[-1]) - grid[cell])
+
+    for k, length in enumerate(train):
+        # The price is piecewise linear in the start, with kinks where start or end meet the grid.
+        kinks = np.concatenate([grid, grid - length])
+        kinks = kinks[(kinks >= times[0]) & (kinks < times[-1])]
+        step = np.searchsorted(times, kinks, side="right") - 1
+        start = np.concatenate([times, kinks])
+        price = paid_until(k, start + length) - paid_until(k, start) + slope * start
+        ends, inside = np.split(price, [len(times)])
+        cost[k] = np.minimum(ends[:-1], ends[1:])
+        np.minimum.at(cost[k], step, inside)
     return cost
 
 
-def _next_ready(ready: Floats, row: Sequence[_PricedTasks], add_round: Function | None) -> Floats:
+def _next_ready(ready: Floats, row: Sequence[_PricedTasks]) -> Floats:
     """Return [j] the minimum price with one more round, if the next starts at step j or later."""
     if len(row) > 1:
         return np.asarray((ready[:, None] + _windows(row)).min(axis=0))
     (task,) = row
-    if add_round is not None:
-        return np.asarray(add_round(ready, task.cost, task.steps))
     following = np.full(len(ready), np.inf)
     for k, step in enumerate(task.steps):
         reached = max(0, len(ready) - step)
@@ -269,14 +244,13 @@ def _predecessor(
         start = int(np.argmin(before + _windows(row)[:, j]))
         return start, [_cheapest(task, start, j) for task in row]
     (task,) = row
-    # `after` decreases; the round ends at the first step of its value at j.
-    first = len(after) - int(after[::-1].searchsorted(after[j], side="right"))
+    first = int(np.searchsorted(-after, -after[j]))  # `after` decreases; the round ends here
     costs = [
-        (before[first - step] + task.cost[k, first - step], k, first - step)
-        for k, step in enumerate(task.steps.tolist())
-        if step <= first
+        before[first - step] + task.cost[k, first - step] if step <= first else np.inf
+        for k, step in enumerate(task.steps)
     ]
-    _, k, start = min(costs)
+    k = int(np.argmin(costs))
+    start = first - int(task.steps[k])
     return start, [(k, start)]
 
 
@@ -319,25 +293,66 @@ def bound(
     higher bound, in proportional time.
     """
     view = arrays(instance)
-    return total(view, prices, job_plans(view, prices, steps, longest))
+    return total(view, prices, _plans(view, prices, steps, longest))
 
 
-def job_plans(
-    view: HareArrays,
-    prices: GpuPrices,
-    steps: int,
-    longest: float,
-    add_round: Function | None = None,
-) -> list[JobPlan]:
-    """Return the cheapest plan of each job; `job_plan` has the settings."""
+def _plans(view: HareArrays, prices: GpuPrices, steps: int, longest: float) -> list[JobPlan]:
+    """Return the cheapest plan of each job."""
     block = task_blocks(view)
-    price = partial(job_plan, prices=prices, steps=steps, longest=longest, add_round=add_round)
-    return [price(view, block, n) for n in range(view.jobs)]
+    return [
+        job_plan(view, block, n, prices, steps=steps, longest=longest) for n in range(view.jobs)
+    ]
 
 
-def compiled_rounds(view: HareArrays) -> Function | None:
-    """Return the compiled kernel for a large instance; otherwise, or if not ready, None."""
-    return PLANS.fast if view.tasks >= LARGE and PLANS.fast is not PLANS.plain else None
+def job_plans(view: HareArrays, prices: GpuPrices, steps: int, longest: float) -> list[JobPlan]:
+    """Return the cheapest plan of each job, by the kernel if it is compiled and has these jobs."""
+    if view.tasks >= LARGE and PLANS.fast is not PLANS.plain:
+        jobs = kernel_jobs(view, float(prices.grid[-1]), steps, longest)
+        if jobs is not None:
+            return run_kernel(PLANS.fast, jobs, prices)
+    return _plans(view, prices, steps, longest)
+
+
+@lru_cache(maxsize=2)
+def kernel_jobs(view: HareArrays, end: float, steps: int, longest: float) -> Jobs | None:
+    """Return the jobs as the kernel has them; None if a round has unlike tasks."""
+    block = task_blocks(view)
+    if any(len(row) != 1 for row in block.rounds):
+        return None
+    own, tasks = zip(*(row[0] for row in block.rounds), strict=True)
+    found = [_time_steps(view, block, n, end, steps, longest) for n in range(view.jobs)]
+    delta, slack, count = (np.array(column) for column in zip(*found, strict=True))
+    return Jobs(
+        weight=np.array(view.weight, dtype=float),
+        arrival=np.array(view.arrival, dtype=float),
+        delta=delta,
+        step=delta / (1 - slack),
+        size=count - 1,
+        rounds=np.array(view.job_rounds, dtype=np.int64),
+        block=np.array(own),
+        tasks=np.array(tasks, dtype=float),
+        train=np.array(block.train, order="C"),
+        duration=np.array(block.train + block.sync, order="C"),
+    )
+
+
+def run_kernel(run: Function, jobs: Jobs, prices: GpuPrices) -> list[JobPlan]:
+    """Return the cheapest plan of each job, as `job_plan` does.
+
+    `run`: entry of the kernel, compiled or not.
+    """
+    number, most = len(jobs.weight), int(jobs.size.max())
+    plans = Plans(
+        value=np.empty(number),
+        completion=np.empty(number),
+        use=np.empty((number, *prices.price.shape)),
+        ready=np.empty((int(np.diff(jobs.rounds).max()), most)),
+        cost=np.empty((len(prices.price) + 1, most)),
+    )
+    grid, price, paid = prices.grid, prices.price, prices.cumulative()
+    run(jobs, plans, *(np.array(each, dtype=float, order="C") for each in (grid, price, paid)))
+    values = zip(plans.value.tolist(), plans.completion.tolist(), plans.use, strict=True)
+    return [JobPlan(*each) for each in values]
 
 
 def total(view: HareArrays, prices: GpuPrices, plans: Sequence[JobPlan]) -> float:
@@ -408,9 +423,7 @@ class PlanMaster:
 
     def _priced(self, prices: GpuPrices) -> Priced:
         """Return the cheapest plan of each job, and the bound."""
-        plans = job_plans(
-            self._view, prices, self._steps, self._longest, compiled_rounds(self._view)
-        )
+        plans = job_plans(self._view, prices, self._steps, self._longest)
         return Priced(self._columns(plans), total(self._view, prices, plans))
 
     def _columns(self, plans: Sequence[JobPlan]) -> Columns:
