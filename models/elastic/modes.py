@@ -210,6 +210,29 @@ def _fewest_ps(view: ElasticCluster, m: int, p: int | None, workers: int, centra
     return next((s for s in range(1, most) if split_workers(view, m, p, s) >= workers), most)
 
 
+@lru_cache(maxsize=1 << 12)
+def _central_room(view: ElasticCluster, m: int, p: int | None) -> int:
+    """Return the largest number of workers of a type on one empty server, next to a PS."""
+    free = view.capacity
+    if p is not None:
+        free = free - view.ps_units[p]
+        free = free[(free >= 0).all(axis=1)]
+    return int(placement.fits(free, view.worker_units[m]).max(initial=0))
+
+
+@lru_cache(maxsize=1 << 12)
+def _worker_room(view: ElasticCluster, m: int) -> tuple[int, int]:
+    """Return how many workers of a type fit on all empty servers, and on how many servers some."""
+    fit = placement.fits(view.capacity, view.worker_units[m])
+    return int(fit.sum()), int(np.count_nonzero(fit))
+
+
+@lru_cache(maxsize=1 << 12)
+def _ps_room(view: ElasticCluster, p: int) -> int:
+    """Return the largest number of PSs of a type on one empty server."""
+    return int(placement.fits(view.capacity, view.ps_units[p]).max(initial=0))
+
+
 @lru_cache(maxsize=1 << 16)
 def _most_workers(view: ElasticCluster, m: int, p: int | None, chunks: int, central: bool) -> int:
     """Return the largest number of workers on one empty server with a PS, or split over several.
@@ -218,19 +241,14 @@ def _most_workers(view: ElasticCluster, m: int, p: int | None, chunks: int, cent
 
     `m`: worker type. `p`: PS type; None in the ring. `chunks`: upper limit on the number, (2g).
     """
-    free = view.capacity
-    if central and p is not None:
-        free = free - view.ps_units[p]
-        free = free[(free >= 0).all(axis=1)]
-    fit = placement.fits(free, view.worker_units[m])
     if central:
-        return min(chunks, int(fit.max(initial=0)))
-    most = min(int(fit.sum()), chunks)
+        return min(chunks, _central_room(view, m, p))
+    room, servers = _worker_room(view, m)
+    most = min(room, chunks)
     if p is None:
-        return most if np.count_nonzero(fit) >= 2 else 0
+        return most if servers >= 2 else 0
     b, B = float(view.worker_bandwidth[m]), float(view.ps_bandwidth[p])
-    room = int(placement.fits(free, view.ps_units[p]).max(initial=0))
-    numbers = range(1, min(room, placement.ps_needed(b, B, most)) + 1)
+    numbers = range(1, min(_ps_room(view, p), placement.ps_needed(b, B, most)) + 1)
     return min(chunks, max((split_workers(view, m, p, s) for s in numbers), default=0))
 
 
@@ -296,7 +314,7 @@ def job_modes(view: ElasticCluster, job: Job) -> tuple[Mode, ...]:
         When a job could use millions of workers, or run for more than 2^50 slots.
     """
     return tuple(
-        Mode(m, p, int(N), central, int(d))
+        Mode(m, p, N, central, int(d))
         for central in (True, False)
         for m, p in usable_types(view, job)
         for N, d in _breakpoints(view, job, m, p, central)
@@ -381,7 +399,7 @@ def _breakpoints(
     view: ElasticCluster, job: Job, m: int, p: int | None, central: bool
 ) -> list[tuple[int, float]]:
     """Return the numbers of workers that are faster than all smaller ones, with durations."""
-    largest = max_workers(view, job, m, p, central=central)
+    largest = _most_workers(view, m, p, job.chunks, central)
     if largest > MAX_WORKERS:
         raise ScaleError(
             f"job {job.id} could use {largest} workers; at most {MAX_WORKERS} are tried"
@@ -391,8 +409,9 @@ def _breakpoints(
     slots = durations(view, job, m, p, workers, central)
     if slots.max(initial=1.0) > MAX_DURATION:
         raise ScaleError(f"job {job.id} runs for {slots.max():.2g} slots, at most 2^50 are counted")
-    shortest_before = np.minimum.accumulate(np.concatenate([[np.inf], slots]))[:-1]
-    faster = np.flatnonzero(slots < shortest_before)
+    is_faster = np.ones(len(slots), dtype=bool)
+    np.less(slots[1:], np.minimum.accumulate(slots)[:-1], out=is_faster[1:])
+    (faster,) = is_faster.nonzero()
     if p is not None:
         faster = faster[::-1]
-    return [(int(workers[k]), float(slots[k])) for k in faster]
+    return list(zip(workers[faster].tolist(), slots[faster].tolist(), strict=True))

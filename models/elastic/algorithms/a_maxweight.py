@@ -19,6 +19,7 @@ per slot and unit of demand as given in the file. Slots count from the start of 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from typing import Annotated, Any, Literal
 
@@ -60,8 +61,9 @@ class ArrivedJob:
     job: Job
     modes: tuple[Mode, ...]
 
+    @cached_property
     def shortest(self) -> float:
-        """Return the duration of the fastest mode in slots; infinite when the job can never run."""
+        """Duration of the fastest mode in slots; infinite when the job can never run."""
         return min((mode.duration for mode in self.modes), default=np.inf)
 
 

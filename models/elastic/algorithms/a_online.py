@@ -159,7 +159,7 @@ def serve_rounds(
         tau = 2 ** (i - 1)  # tau_1 = tau_0 = 1: nothing can be served in round 1 (E10)
         waiting += arrivals.until(tau if settings.batch == "by" else tau - 1)  # A1 L3-L5 (E9)
         tell(log, "A1 L2", "round", round=i, time=tau, batch=ids_of(waiting))
-        if min((job.shortest() for job in waiting), default=math.inf) < tau:  # some job fits
+        if min((job.shortest for job in waiting), default=math.inf) < tau:  # some job fits
             windows = a_dual(waiting, tau, settings, log=log)  # A1 L6
             base = max(tau, end) if settings.compact else settings.alpha * tau
             end = base + len(windows) * tau

@@ -243,7 +243,7 @@ def fitting_weight(batch: Sequence[ArrivedJob], tau: int) -> float:
 
     `tau`: deadline of the window.
     """
-    return math.fsum(job.job.weight for job in batch if job.shortest() < tau)
+    return math.fsum(job.job.weight for job in batch if job.shortest < tau)
 
 
 def lemma_1(

@@ -54,7 +54,7 @@ class WindowTable:
 
 
 def _at(rows: Ints, columns: Ints | None) -> Any:
-    return rows if columns is None else np.ix_(rows, columns)
+    return rows if columns is None else (rows[:, None], columns)
 
 
 class CostLowerBounds:
