@@ -283,7 +283,7 @@ def test_a_change_of_source_constants_or_switches_gives_another_folder(
     assert first == kernel.folder
     monkeypatch.setattr(moves, "BLUR", 0.1)
     second = replace(kernel).folder
-    monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")
+    monkeypatch.setenv("NUMBA_LOOP_VECTORIZE", "0")
     third = replace(kernel).folder
     assert len({first, second, third}) == 3
     assert not replace(kernel).is_ready and replace(kernel).fast.__name__ == "run"
