@@ -96,6 +96,8 @@ ALIASES = {
     "critical-path": "job-alone",
     "list-wspt": "local-search",
     "cp-sat-gpu": "cp-sat",
+    "relaxed-conic": "lagrangian",
+    "relaxed-prefix": "lagrangian",
 }
 
 
