@@ -34,25 +34,14 @@ def converted(data: Mapping[str, Any], price: Convert, value: Convert) -> dict[s
 
 @dataclass(frozen=True, slots=True)
 class Unscaled:
-    """Progress of a method on an instance of scaled values, passed on in the given unit.
+    """Progress of a method on an instance of scaled values, passed on in the given unit."""
 
-    Attributes
-    ----------
-    instance : Instance
-        Of the given values.
-    progress : Progress
-        Receives what the method reports.
-    price, value : callable
-        As in `converted`.
-    below : float
-        Where it is finite, larger values are cut off. Then only bounds below it say something, and
-        their certificates are not the instance's.
-    """
-
-    instance: Any
-    progress: Progress
-    price: Convert
+    instance: Any  # of the given values
+    progress: Progress  # receives what the method reports
+    price: Convert  # as in `converted`
     value: Convert
+    # Where it is finite, larger values are cut off. Then only bounds below it say something, and
+    # their certificates are not the instance's.
     below: float = math.inf
 
     def incumbent(self, schedule: Any, objective: float) -> None:
