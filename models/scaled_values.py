@@ -36,9 +36,9 @@ def converted(data: Mapping[str, Any], price: Convert, value: Convert) -> dict[s
 class Unscaled:
     """Progress of a method on an instance of scaled values, passed on in the given unit."""
 
-    instance: Any  # of the given values
-    progress: Progress  # receives what the method reports
-    price: Convert  # as in `converted`
+    instance: Any  # the one with the given values
+    progress: Progress  # the receiver of all reports
+    price: Convert  # see `converted`
     value: Convert
     # Where it is finite, larger values are cut off. Then only bounds below it say something, and
     # their certificates are not the instance's.
