@@ -208,7 +208,7 @@ def moves(work: Work) -> Table:
     table = Table("family", "search", "moves a CPU second", title="moves")
     for name in work.families:
         speeds = pd.Series([speed(name, seed, work.exact) for seed in work.seeds])
-        table.add_row(name, PARTS[name][1], spread(speeds, ".3g"))
+        table.add_row(name, PARTS[name][1], spread(speeds, ",.0f"))
     return table
 
 

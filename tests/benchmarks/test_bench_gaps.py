@@ -101,4 +101,4 @@ def test_moves_counts_those_of_the_local_search(
     open_one = sg.generate("ring", preset="medium", seed=1)  # lists do not meet the bound
     monkeypatch.setattr(sg, "generate", lambda name, **_: open_one)
     ((family, search, shown),) = rows(bench_gaps.moves(work))
-    assert (family, search) == ("ring", "local-search") and float(shown.split()[0]) > 0
+    assert (family, search) == ("ring", "local-search") and shown[0] != "0"
