@@ -6,7 +6,7 @@ from schedgap.analysis.results.bounds import Scale
 from schedgap.instances.book import Book, Entry, SideName
 from schedgap.instances.instance import Instance
 
-WORDS = {"about", "source"}  # keys of a recipe that the data do not depend on
+UNUSED = {"about", "source"}  # keys of a recipe that the data do not depend on
 
 
 def improves(scale: Scale, side: SideName, value: float, old: float) -> bool:
@@ -24,7 +24,7 @@ def losses(book: Book, older: Book, instance: Instance, name: str) -> Iterator[s
     """
     if name not in older.recipes:
         return
-    old, new = (each.recipes[name].model_dump(exclude=WORDS) for each in (older, book))
+    old, new = (each.recipes[name].model_dump(exclude=UNUSED) for each in (older, book))
     if changed := [key for key in old if old[key] != new[key]]:
         yield f"recipe: changed: {', '.join(changed)}"
         return
