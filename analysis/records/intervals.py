@@ -46,7 +46,7 @@ class IntervalStyle:
 
 
 PLAIN = IntervalStyle(rounded)
-SIGNIFICANT = IntervalStyle(partial(significant, digits=DIGITS))
+FOUR_DIGITS = IntervalStyle(partial(significant, digits=DIGITS))
 
 
 def interval_text(low: float | None, high: float | None, style: IntervalStyle = PLAIN) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from schedgap.analysis.records.intervals import SIGNIFICANT, interval_text, rounded
+from schedgap.analysis.records.intervals import FOUR_DIGITS, interval_text, rounded
 from schedgap.analysis.records.stored import StoredRun
 from schedgap.analysis.statistics.aggregates import RESULTS
 from schedgap.analysis.statistics.summary import summary
@@ -145,7 +145,7 @@ def _guarantee_text(row: "pd.Series[Any]") -> str:
     low, high = row["guarantee_low"], row["guarantee_high"]
     if math.isnan(high):
         return "-" if math.isnan(row["holds"]) else "void"
-    text = interval_text(low, high, SIGNIFICANT)
+    text = interval_text(low, high, FOUR_DIGITS)
     if row["exceeded"]:
         return f"{text} EXCEEDED"
     if row["holds"] == 1:
