@@ -64,7 +64,7 @@ kernels: $(VENV)/dev.stamp  ## compare kernels with their plain code, with check
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n $(WORKERS) -k compiled_or_not tests/solvers tests/models
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) -k compiled_or_not tests/solvers tests/models
 
-bench: $(VENV)/dev.stamp  ## measure gaps, growth, speed and memory in 80 minutes, with QUICK=--quick in 12
+bench: $(VENV)/dev.stamp  ## measure gaps, growth, speed and memory in 75 minutes, with QUICK=--quick in 14
 	$(BIN)/python -m pip install -qq --editable '.[bench]'
 	$(BIN)/python tests/benchmarks/bench_gaps.py $(QUICK)
 	$(BIN)/python tests/benchmarks/bench_peer.py $(QUICK)
