@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from schedgap.analysis.book.checking import stored
 from schedgap.analysis.book.updating import Update, update
-from schedgap.analysis.records.intervals import interval_text
+from schedgap.analysis.intervals import interval_text
 from schedgap.analysis.records.ratios import RatioInterval, ratio_interval
 from schedgap.analysis.results.bounds import Scale
 from schedgap.analysis.results.solution import Solution

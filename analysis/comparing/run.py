@@ -274,7 +274,7 @@ class Run(StoredRun):
 
     def headline(self) -> list[str]:
         """Return sentences on how well the optima are known and how good the algorithms are."""
-        from schedgap.analysis.records.intervals import DIGITS
+        from schedgap.analysis.intervals import DIGITS
         from schedgap.analysis.report.headline import headline
         from schedgap.analysis.report.results import collect
 

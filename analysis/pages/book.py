@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from schedgap.analysis.book.records import RecordBook, ratio_of, records
+from schedgap.analysis.intervals import rounded
 from schedgap.analysis.pages.families import markdown_table
-from schedgap.analysis.records.intervals import rounded
 from schedgap.instances.book import TIERS, Book, Finder
 from schedgap.instances.families import OWN
 from schedgap.instances.library import library

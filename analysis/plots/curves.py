@@ -8,8 +8,10 @@ Mathematical Programming 91 (2002).
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from schedgap.analysis.intervals import IntervalStyle, interval_text, significant
 from schedgap.analysis.plots.charts import PALETTE, TEMPLATE, colors, plain, shorten
 from schedgap.analysis.plots.figure import Figure
 from schedgap.instances.solution import Sense
@@ -98,6 +100,7 @@ def progress_traces(
 
 # --- ratios --------------------------------------------------------------------------------------
 
+HOVER = IntervalStyle(partial(significant, digits=6), at_least="at least ")
 Interval = tuple[str, float, float]  # instance, lower and upper end; infinite if unknown
 TICKS = (1, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 1000, 10_000, 100_000)
 
@@ -118,17 +121,18 @@ def ratio_distribution(
         spread = 0.5 / max(1, len(intervals) - 1) if len(intervals) > 1 else 0.0
         for place, (instance, low, high) in enumerate(intervals):
             y = rows[method] + (place * spread - 0.25 if spread else 0.0)
-            name = f"{plain(instance)}<br>{plain(method)}<br>"
             color = palette[method]
+            text = (
+                f"{plain(instance)}<br>{plain(method)}<br>ratio {interval_text(low, high, HOVER)}"
+            )
             if high == low < float("inf"):
-                exact.add(low, y, f"{name}ratio {low:.6g}", color)
+                exact.add(low, y, text, color)
             elif high < float("inf"):
-                text = f"{name}ratio from {low:.6g} to {high:.6g}"
                 for x in (low, high):
                     lines.add(x, y, text, color)
                 lines.add(None, None, "", color)
             elif low < float("inf"):
-                open_ended.add(low, y, f"{name}ratio at least {low:.6g}", color)
+                open_ended.add(low, y, text, color)
     few = max(map(len, ratios.values()), default=0) <= 60
     figure = Figure(
         [

@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from schedgap.analysis.records.intervals import interval_text
+from schedgap.analysis.intervals import interval_text
 from schedgap.analysis.records.rows import TaskRow
 from schedgap.analysis.results.bounds import (
     MAX_ERROR,

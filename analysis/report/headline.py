@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN
 
-from schedgap.analysis.records.intervals import rounded
+from schedgap.analysis.intervals import rounded
 from schedgap.analysis.records.ratios import divide
 from schedgap.analysis.report.results import Means, ReportData
 from schedgap.analysis.report.words import (

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from schedgap.analysis.intervals import interval_text
 from schedgap.analysis.plots.charts import PALETTE, TEMPLATE, plain
 from schedgap.analysis.plots.csv_text import comma_separated
 from schedgap.analysis.report.pictures import Figure, plotly_data
@@ -73,7 +74,7 @@ def _line(
     name = f"{method}, {trace}" if trace else str(method)
     texts = [
         f"{plain(str(row['method']))}, {plain(trace or 'no trace')}, load {row['reached']:.3g}<br>"
-        f"ratio from {row['low']:.5g} to {row['high']:.5g}, {row['schedules']} schedules"
+        f"ratio {interval_text(row['low'], row['high'])}, {row['schedules']} schedules"
         for row in points.to_dict("records")
     ]
     return {

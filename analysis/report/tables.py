@@ -11,7 +11,7 @@ from functools import partial
 from markupsafe import Markup
 
 from schedgap.analysis.evaluations.judging import JUDGED, judge_claims, sentences
-from schedgap.analysis.records.intervals import (
+from schedgap.analysis.intervals import (
     IntervalStyle,
     ends_text,
     interval_text,

@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import partial
 from types import MappingProxyType
 
-from schedgap.analysis.records.intervals import (
+from schedgap.analysis.intervals import (
     IntervalStyle,
     interval_text,
     rounded,

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 import pandas as pd
 
-from schedgap.analysis.records.intervals import (
+from schedgap.analysis.intervals import (
     IntervalStyle,
     ends_text,
     interval_text,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from schedgap.analysis.records.intervals import interval_text
+from schedgap.analysis.intervals import interval_text
 from schedgap.analysis.records.stored import StoredRun
 from schedgap.analysis.statistics.tables import instances, table
 from schedgap.models.family import family

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from schedgap.analysis.records.intervals import FOUR_DIGITS, interval_text, rounded
+from schedgap.analysis.intervals import FOUR_DIGITS, interval_text, rounded
 from schedgap.analysis.records.stored import StoredRun
 from schedgap.analysis.statistics.aggregates import RESULTS
 from schedgap.analysis.statistics.summary import summary

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from schedgap.analysis.intervals import FOUR_DIGITS, interval_text
 from schedgap.analysis.plots.charts import TEMPLATE, in_order, plain
 from schedgap.analysis.plots.figure import Figure
 from schedgap.analysis.records.stored import StoredRun
@@ -233,10 +234,10 @@ def plot(
 
 def _add_line(figure: Figure, name: str, group: pd.DataFrame, x: str, color: str) -> None:
     places = [str(value) if isinstance(value, bool) else value for value in group[x]]
-    counts = np.stack([group["n"], group["of"], group["low"], group["least"]], axis=1)
+    ends = zip(group["low"], group["high"], strict=True)
+    texts = [interval_text(low, high, FOUR_DIGITS) for low, high in ends]
     shown = np.isfinite(group["high"])
     high = group["high"].where(shown, group["low"])  # "at least", where no bound is known
-    low_text = "%{customdata[2]:.4~g} to " if (group["low"] < group["high"]).any() else ""
     common = {"type": "scatter", "legendgroup": name, "x": places}
     figure.add_trace(
         common
@@ -254,12 +255,12 @@ def _add_line(figure: Figure, name: str, group: pd.DataFrame, x: str, color: str
                 "thickness": 1,
                 "width": 3,
             },
-            "customdata": counts,
-            "hovertemplate": f"{plain(name)}: {low_text}%{{y:.4~g}}"
-            "<br>%{customdata[0]} of %{customdata[1]} instances<extra></extra>",
+            "customdata": list(zip(texts, group["n"], group["of"], strict=True)),
+            "hovertemplate": f"{plain(name)}: %{{customdata[0]}}"
+            "<br>%{customdata[1]} of %{customdata[2]} instances<extra></extra>",
         }
     )
-    if low_text and shown.any():
+    if shown.any() and (group["low"] < group["high"]).any():
         red, green, blue = bytes.fromhex(color[1:])
         figure.add_trace(
             common

@@ -25,11 +25,12 @@ def test_progress_draws_incumbent_and_bound_in_one_colour():
 
 def test_ratio_distribution_tells_exact_bracketed_and_open_apart():
     figure = curves.ratio_distribution(
-        {"hare": [("a", 1.5, 1.5), ("b", 1.2, 1.4), ("c", 1.1, math.inf)], "none": []}
+        {"hare": [("a", 1.5, 1.5), ("b", 1.20000099, 1.40000001), ("c", 1.1, math.inf)], "none": []}
     )
     lines, exact, open_ended = figure.data
     assert list(exact.x) == [1.5]
-    assert list(lines.x) == [1.2, 1.4, None]
+    assert list(lines.x) == [1.20000099, 1.40000001, None]
+    assert lines.hovertext[0] == "b<br>hare<br>ratio 1.2 to 1.40001"  # rounded outwards
     assert list(open_ended.x) == [1.1]
     assert "at least 1.1" in open_ended.hovertext[0]
     assert figure.layout.yaxis.ticktext == ("hare", "none")

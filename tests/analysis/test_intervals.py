@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from schedgap.analysis.records.intervals import (
+from schedgap.analysis.intervals import (
     IntervalStyle,
     ends_text,
     interval_text,

@@ -15,6 +15,7 @@ from toy_family import toy
 
 from schedgap.analysis.comparing.compare import compare
 from schedgap.analysis.comparing.run import Run
+from schedgap.analysis.intervals import interval_text
 from schedgap.analysis.report.loads import load_figure, load_figures
 from schedgap.analysis.report.page import write_report
 from schedgap.analysis.statistics.loads import FIRST_COME, METHODS, by_load, matrix, paper_algorithm
@@ -175,6 +176,8 @@ def test_the_report_draws_the_ratios_by_load(run: Run, tmp_path: Path) -> None:
         assert list(trace.y) == list(points["low"])
         ends = [low + up for low, up in zip(trace.y, trace.error_y.array, strict=True)]
         assert ends == pytest.approx(list(points["high"]))
+        texts = map(interval_text, points["low"], points["high"])
+        assert all(a in b for a, b in zip(texts, trace.hovertext, strict=True))
     ((key, title, _, picture),) = load_figures(frame, "dmlrs")
     assert key == "loads-dmlrs" and title == "Ratios by offered load."
     table = pd.read_csv(io.StringIO(picture["csv"]))

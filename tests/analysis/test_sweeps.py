@@ -138,6 +138,7 @@ def test_a_ratio_without_a_bound_is_open(tmp_path: Path) -> None:
     assert row["low"] == 1.0 and np.isinf(row["high"])
     (trace,) = found.plot("jobs").data
     assert list(trace.y) == [1.0] and list(trace.marker.symbol) == ["triangle-up-open"]
+    assert trace.customdata[0][0] == ">= 1"
 
 
 def test_the_figure_shows_the_means_and_their_range(run: Run, tmp_path: Path) -> None:

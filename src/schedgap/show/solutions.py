@@ -38,7 +38,7 @@ def _ratio(result: "Solution") -> str:
     """Return the ratio to the optimum that follows from the solution's own bound, as text."""
     if result.objective is None or result.bound is None:
         return "-"
-    from schedgap.analysis.records.intervals import rounded
+    from schedgap.analysis.intervals import rounded
     from schedgap.analysis.records.ratios import ratio_interval
     from schedgap.analysis.results.bounds import Scale
 
