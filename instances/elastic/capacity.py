@@ -89,7 +89,7 @@ class Configuration(NamedTuple):
     ps: Mapping[str, Any] | None  # None for rings
     central: bool
     workers: int
-    slots: float  # that one of the workers would take for all mini-batches
+    slots: float  # time of one worker for all mini-batches
 
     def demand(self, resources: Iterable[str], bandwidth: str) -> dict[str, float]:
         """Return the demand of all containers, with PSs for all workers of a split job.

@@ -56,7 +56,7 @@ REPLACED = {  # settings that have no effect with a file
     "machines": ("mix",),
     "rates": ("bandwidth", *_EXCHANGES),
 }
-ONLY_ARRIVALS = REPLACED | {"jobs": ("arrival_span",)}  # if only the arrivals are used
+ONLY_ARRIVALS = REPLACED | {"jobs": ("arrival_span",)}  # settings without effect then
 
 
 def check_files(request: Request) -> None:
@@ -151,7 +151,7 @@ def _speeds(request: Request, kinds: Mapping[str, int]) -> Speed:
 # --- measured rates -----------------------------------------------------------------------------
 
 JobType = tuple[str, int]  # measured job type: name, GPUs
-Step = dict[str, tuple[float, float]]  # by kind: seconds of training and synchronization
+Step = dict[str, tuple[float, float]]  # GPU kind -> seconds of training, of synchronization
 
 
 class MeasuredTypes(NamedTuple):

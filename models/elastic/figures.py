@@ -134,7 +134,7 @@ def _figures(
 ) -> Iterator[Experiment]:
     """Yield all figures in the order of the paper."""
     most, middle = jobs[-1], jobs[len(jobs) // 2]
-    usual = {"jobs": middle, "servers": servers[len(servers) // 2]}  # where they are not the axis
+    usual = {"jobs": middle, "servers": servers[len(servers) // 2]}  # sizes off the axis
 
     def draw(seed: int, **settings: object) -> Instance:
         """Return one instance of preset `paper` with the capacity of all figures."""

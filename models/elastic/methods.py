@@ -51,7 +51,7 @@ _STARTING_SCHEDULE = _at("heuristics.initial:starting_schedule")
 
 _KERNEL = "schedgap.models.elastic.heuristics.kernel:KERNEL"
 _PRICING = "schedgap.models.elastic.bounds.kernel:PRICING"
-_A_ONLINE = _at("algorithms.a_online:a_online")  # with its options
+_A_ONLINE = _at("algorithms.a_online:a_online")  # declares the options
 _solve_a_online = partial(_at("algorithms.a_online:solve_a_online"), weight_bound=_WEIGHT_BOUND)
 _method = partial(Method, unsupported_reason=_needs_completion)
 _batch_method = partial(Method, unsupported_reason=_needs_batch)

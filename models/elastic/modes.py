@@ -206,7 +206,7 @@ def _fewest_ps(view: ElasticCluster, m: int, p: int | None, workers: int, centra
     if p is None or central:
         return int(p is not None)
     b, B = float(view.worker_bandwidth[m]), float(view.ps_bandwidth[p])
-    most = placement.ps_needed(b, B, workers)  # as many serve all workers
+    most = placement.ps_needed(b, B, workers)  # enough to serve all workers
     return next((s for s in range(1, most) if split_workers(view, m, p, s) >= workers), most)
 
 

@@ -21,7 +21,7 @@ Rule = Annotated[
     Literal["exact", "repaired"],
     "optimal split placements (ours, E19), or Algorithm 4 with its errors corrected",
 ]
-TOLERANCE = 1e-6  # of (2i) and (2h), as in the rules
+TOLERANCE = 1e-6  # slack in (2i) and (2h), the same as in the rules
 MOST = 10**15  # containers on a server; a larger number counts as this
 TIE = 1e-9  # costs that differ by less are equal; relative to costs above 1
 

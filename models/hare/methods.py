@@ -19,7 +19,7 @@ def _at(name: str) -> Lazy:
 
 
 _solved = partial(SolveProgram, initial=_at("exact.build_programs:initial"))
-MAX_ROWS = 2_000_000  # with big-M, or intervals; building more takes minutes
+MAX_ROWS = 2_000_000  # rows of big-M, or intervals: building more takes minutes
 _BIG_M = partial(_at("programs.printed:build"), max_rows=MAX_ROWS)
 _INTERVALS = partial(_at("programs.intervals:build"), max_intervals=MAX_ROWS)
 _RULE = _at("algorithms.hare:place")  # options of Algorithm 1

@@ -50,7 +50,7 @@ Tie = Annotated[
 ]
 Log = list[Mapping[str, Any]]  # events, in order
 
-ModesOf = Callable[[ElasticCluster, Job], tuple[Mode, ...]]  # which modes a job may take
+ModesOf = Callable[[ElasticCluster, Job], tuple[Mode, ...]]  # the modes that a job may take
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from schedgap.models.elastic.baselines.first_fit import fastest_mode, first_fit
 from schedgap.models.elastic.modes import ElasticCluster, Mode, batch_slots, cluster
 from schedgap.models.elastic.placement import Floats
 
-RESTART = 1  # by default
+RESTART = 1  # slots, the default
 Restart = Annotated[int, "slots that a preempted job loses when it resumes", Ge(0)]
 
 
@@ -83,7 +83,7 @@ class ActiveJob:
         self.held, self.waits_since = None, now
 
 
-Assignment = dict[int, PricedRun]  # by index in the list of jobs
+Assignment = dict[int, PricedRun]  # index in the list of jobs -> placement
 PreemptivePolicy = Callable[[int, list[ActiveJob], Floats], tuple[Assignment, float]]
 """Slot, active jobs by arrival, capacity [h, r] -> placements, and the slot of the next call."""
 

@@ -55,7 +55,7 @@ def build(instance: ElasticInstance, *, span: ElasticWindows) -> "pyo.ConcreteMo
     D = [job.chunks for job in jobs]
     workers_of = [[m for m in M if view.worker_types[m] in job.train_time] for job in jobs]
     v = [{m: jobs[j].train_time[view.worker_types[m]] for m in workers_of[j]} for j in J]
-    U = [job.update_time for job in jobs]  # in the ring one number
+    U = [job.update_time for job in jobs]  # one number in the ring
     times = [time if isinstance(time, dict) else {} for time in U]
     ps_of = [[p for p in P if view.ps_types[p] in times[j]] for j in J]
     worker_fit = [fits(C, e[m]) for m in M]  # [m][h]

@@ -28,7 +28,7 @@ from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers.programs.arrays import Floats
 
 ROUNDING = 5  # decimals of H; engine noise below that must not decide the order
-_MAX_VIOLATIONS = 20  # in the trace
+_MAX_VIOLATIONS = 20  # largest number in the trace
 
 
 def place(

@@ -136,7 +136,7 @@ def simulate(
         (arrival, 0, n) for n, arrival in enumerate(view.arrival.tolist())
     ]
     heapify(events)
-    coming = {n: _arrive(view, n) for n in range(view.jobs)}  # at its arrival, or after a round
+    coming = {n: _arrive(view, n) for n in range(view.jobs)}  # jobs that an event brings
     waiting: list[WaitingJob] = []
     while events:
         now = events[0][0]

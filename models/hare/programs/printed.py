@@ -109,7 +109,7 @@ def build(
         doc="each task runs on exactly one GPU",
         rule=lambda model, i: sum(model.y[i, m] for m in gpus) == 1,
     )
-    model.eq_6 = pyo.Constraint(  # by (7), earlier rounds end earlier
+    model.eq_6 = pyo.Constraint(  # last rounds only: by (7), earlier ones end earlier
         [i for q in sorted(final) for i in tasks[q]],
         doc="a job is complete when its last round is",
         rule=lambda model, i: model.C[job[i]] >= end(i),

@@ -21,7 +21,7 @@ from schedgap.solvers.programs.arrays import Floats, LinearProgram
 from schedgap.solvers.programs.builder import Block, ProgramBuilder
 
 Ints = NDArray[np.int64]
-MAX_CUTS = 200  # per machine and round of separation, spread over all violated rows
+MAX_CUTS = 200  # most rows that a round of separation adds for a machine
 _SLACK = 1e-6  # violation of a row up to which it is not added, relative to A^2
 _ZERO_SHARE = 1e-9  # smaller shares count as 0
 

@@ -36,7 +36,7 @@ from schedgap.solvers.loops.cutting_planes import Solve, cutting_planes, with_ro
 from schedgap.solvers.programs.arrays import Floats, LinearProgram
 
 INTEGER_CELLS = 400  # tasks x GPUs up to which y is binary by default
-MAX_RATIO = 1e6  # between weights, or times; larger ratios exceed the tolerances of engines
+MAX_RATIO = 1e6  # largest ratio of weights, or of times, that engines resolve
 MAX_ROUNDS = 400  # programs that a cutting-plane loop solves
 TOLERANCE = 1e-7  # relative; values that differ by less are equal
 _LINEAR_SHARE = 0.3  # share of the time for cuts on the linear relaxation, before the binary one

@@ -161,7 +161,7 @@ def read(values: ArrayLike, instance: HareInstance, *, upper: int | None = None)
     g, k, t = place.starts()
     order = np.lexsort((k, t, g))
     number = np.round(np.asarray(values)[order]).astype(np.int64)
-    used = np.repeat(order, number)  # in the order of the classes, and of the starts in a class
+    used = np.repeat(order, number)  # sorted by class, then by start
     tasks, group = _by_class(view)
     if not np.array_equal(g[used], group):
         raise ValueError("the solution does not start every task once")
