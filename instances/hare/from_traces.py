@@ -59,7 +59,7 @@ REPLACED = {  # settings that have no effect with a file
 ONLY_ARRIVALS = REPLACED | {"jobs": ("arrival_span",)}  # settings without effect then
 
 
-def check_files(request: Request) -> None:
+def _check_files(request: Request) -> None:
     """Raise `UsageError` for settings that have no effect with the given files."""
     check_settings(
         request,
@@ -82,6 +82,7 @@ def from_traces(request: Request, mix: Mapping[str, float]) -> Generated:
 
     `mix`: share of each GPU kind if no file gives them.
     """
+    _check_files(request)
     kinds, gpus = _kinds(request, mix)
     measured, speed = _measured(request, kinds), _speeds(request, kinds)
     jobs_of = _drawn if request.jobs is None or _only_arrivals(request) else _traced

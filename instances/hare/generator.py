@@ -11,7 +11,7 @@ import math
 
 from schedgap.errors import UsageError
 from schedgap.instances.generate import Generated, Request, apportion, uniform
-from schedgap.instances.hare.from_traces import check_files, from_traces
+from schedgap.instances.hare.from_traces import from_traces
 from schedgap.instances.hare.workload import KINDS, cluster, in_units
 
 TRIES = 10_000  # draws of rounds and tasks before the range of tasks counts as impossible
@@ -81,6 +81,4 @@ def _shape(request: Request) -> tuple[list[int], list[int]]:
 def paper(request: Request) -> Generated:
     """Return the workload of Section 7.1, or one whose jobs, GPUs or rates come from files."""
     mix = request.values["mix"]
-    shares = MIXES[mix] if isinstance(mix, str) else mix
-    check_files(request)
-    return from_traces(request, shares)
+    return from_traces(request, MIXES[mix] if isinstance(mix, str) else mix)
