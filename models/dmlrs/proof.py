@@ -158,9 +158,8 @@ class Model:
     """
 
     def __init__(self, instance: DmlrsInstance, goal: int) -> None:
-        columns, T = size(instance), instance.horizon
-        _limit(columns, MAX_COLUMNS)
-        _limit(columns * len(instance.resources), MAX_ENTRIES)
+        T = instance.horizon
+        _limit(size(instance), MAX_COLUMNS)
         self.instance = instance
         self.machines = [_milli(instance, machine.capacity) for machine in instance.machines]
         self.bins = list(Counter(self.machines).items())

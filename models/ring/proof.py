@@ -47,7 +47,6 @@ from schedgap.solvers.proofs.checker import RefusedError, Searched, whole
 
 MAX_STEPS = 40_000  # most steps of an enumeration of configurations
 MAX_JOBS, MAX_SERVERS = 100, 20
-MAX_RATES = 100_000  # entries of the table of rates
 KEPT_VECTORS = 1000
 MAX_SEEN = 300_000  # regions that a search remembers
 ROUNDS, MAX_SHARES = 300, 2_000_000  # limits of a search that computes prices
@@ -524,8 +523,6 @@ def _rates(instance: RingInstance) -> list[Rates]:
     servers = len(sizes)
     if len(instance.jobs) > MAX_JOBS or servers > MAX_SERVERS:
         raise RefusedError("/model", f"more than {MAX_JOBS} jobs, or {MAX_SERVERS} servers")
-    if sum(min(job.gpus, servers) for job in instance.jobs) * most > MAX_RATES:
-        raise RefusedError("/model", "the table of rates is too large")
     found = []
     for job in instance.jobs:
         rows = []

@@ -23,7 +23,6 @@ from schedgap.errors import one_line
 
 VERSION = 1
 MAX_BITS = 4096  # bits of an integer in a proof file
-MAX_OPEN = 1000  # parts that wait for their nodes, the depth of a tree
 LONGEST = 300  # characters of a message, which may repeat what the file says
 _KEPT_COSTS = 5_000_000  # number of reduced costs that are cached
 
@@ -151,8 +150,6 @@ def check_tree(
                     leaves += 1
                 case ("b",):
                     regions += reversed(space.split(region, _list(node, "b")))
-                    if len(regions) > MAX_OPEN:
-                        raise RefusedError("/b", f"more than {MAX_OPEN} parts are open")
                 case keys:
                     raise RefusedError(
                         "", f"a node has one of v, empty and b, not {str(keys)[:80]}"

@@ -84,7 +84,7 @@ def hold_to_enumeration(instance: DmlrsInstance) -> None:
     data = as_file(instance, goal, proved)
     assert check_here(instance, data).status == "proved"
     # The program holds the optimal schedule: the claim that there is none is answered by it.
-    reached = -math.floor(Fraction(optimum) * (1 - Fraction(1, 10**15)) * proof.units(instance))
+    reached = -math.ceil(Fraction(optimum) * (1 - Fraction(1, 10**15)) * proof.units(instance))
     false = prove_goal(instance, reached, budget=Budget(Clock(60)))
     assert false.proof is None
     assert false.better.value(instance) == pytest.approx(optimum, rel=1e-9)
@@ -455,7 +455,7 @@ def hold_tampering_to_the_truth(
     goal = proof.goal(instance, optimum)
     assert goal is not None
     data = as_file(instance, goal, prove_goal(instance, goal, budget=Budget(Clock(60))))
-    reached = -math.floor(Fraction(optimum) * (1 - Fraction(1, 10**15)) * proof.units(instance))
+    reached = -math.ceil(Fraction(optimum) * (1 - Fraction(1, 10**15)) * proof.units(instance))
     refused = 0
     for _ in range(number):
         other = (

@@ -283,9 +283,6 @@ def test_the_record_of_a_search_is_a_tree_in_preorder(monkeypatch: pytest.Monkey
         {"fix": [1], "v": 0},
         {"v": 0},  # never solved: the prices of its parent close it
     ]
-    for most, fits in ((1, False), (2, True)):  # parts that are open at a time
-        monkeypatch.setattr("schedgap.models.hare.exact.proof_log.MAX_OPEN", most)
-        assert (log.written() is not None) == fits
     monkeypatch.setattr("schedgap.models.hare.exact.proof_log.MAX_PRICES", 0)
     log.close(second, np.ones(4))
     assert log.written() is None

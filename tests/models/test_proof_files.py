@@ -317,6 +317,16 @@ def test_the_checker_says_that_there_is_no_schedule(instance: EdgeInstance, tmp_
     assert out.startswith("PROVED: there is no schedule (1 leaf, checked in")
 
 
+def test_a_tree_without_end_is_stopped_before_it_fills_the_memory(
+    folder: Path, proof: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each branch leaves a part open, with the bounds of all columns."""
+    write_proof(folder / "deep.json.gz", proof | {"tree": [{"b": ["var", 0, 0]}] * 10**5})
+    files = [str(folder / name) for name in ("i.json", "deep.json.gz")]
+    assert main(["check", *files, "--memory", "200"]) == 1
+    assert capsys.readouterr().out == "NOT PROVED: not checked within 200 MB of memory\n"
+
+
 def test_the_checker_imports_no_engine(folder: Path) -> None:
     """Neither the command nor the child process in which it checks the proof."""
     code = (

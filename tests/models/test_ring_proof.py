@@ -17,11 +17,9 @@ from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Budget
 from schedgap.models.proofs import check_here, proof_data, search_again
 from schedgap.models.ring import proof, rules
-from schedgap.models.ring.exact import prove
 from schedgap.models.ring.exact.prove import prove_goal
 from schedgap.models.ring.proof import Region, RingSpace, Running
 from schedgap.solvers import Clock
-from schedgap.solvers.proofs import checker
 from schedgap.solvers.proofs.checker import RefusedError, check_tree
 from strategies.ring import optimum, ring_instances
 from strategies.ring_examples import W1, W2, W3, instance_of, job
@@ -303,22 +301,6 @@ def test_a_part_without_a_node_is_refused() -> None:
     assert len(data["tree"]) > 100
     for cut in (data["tree"][:-1], [{"b": ["next"]}], [*data["tree"], {"v": 0}]):
         assert check_here(instance, data | {"tree": cut}).status == "refused"
-
-
-def test_the_search_stops_before_more_parts_are_open_than_the_checker_takes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    instance = sg.generate("ring", preset="small", seed=2)
-    assert isinstance(instance, RingInstance)
-    data, most = proved(instance, 10), 0
-    while True:
-        monkeypatch.setattr(checker, "MAX_OPEN", most)
-        if check_here(instance, data).status == "proved":
-            break
-        most += 1
-    for limit, reason in ((most - 1, f"more than {most - 1} parts are open"), (most, "")):
-        monkeypatch.setattr(prove, "MAX_OPEN", limit)
-        assert prove_goal(instance, 10, budget=Budget(Clock(60))).reason == reason
 
 
 def tampered(rng: random.Random, data: dict[str, Any]) -> dict[str, Any]:

@@ -378,33 +378,14 @@ def test_deep_lists_in_place_of_words_and_numbers_are_refused() -> None:
         check_tree(ProgramSpace(knapsack_claim()), {"vectors": [], "tree": [{"v": deep}]})
 
 
-def test_a_tree_without_end_is_refused_before_it_fills_the_memory() -> None:
-    tree = [{"b": ["var", 0, 0]}] * 2000
-    with pytest.raises(RefusedError, match="parts are open"):
-        check_tree(ProgramSpace(knapsack_claim()), {"vectors": [], "tree": tree})
-
-
-def test_a_prover_stops_before_more_parts_are_open_than_the_checker_takes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    size = [6, 8, 10, 12, 14]  # no items fill 25
-    row = (dict(enumerate(size)), None, 25)
-    program = IntegerProgram([-s for s in size], [0] * 5, [1] * 5, [row], -25)
-    data = as_file(attempt(program, cuts=False))
-    stopped = 0
-    for most in range(6):
-        monkeypatch.setattr(prover, "MAX_OPEN", most)
-        monkeypatch.setattr(checker, "MAX_OPEN", most)
-        found = attempt(program, cuts=False)
-        if found.proof is None:
-            assert found.reason == f"more than {most} parts are open"
-            with pytest.raises(RefusedError, match=f"more than {most} parts are open"):
-                checked(program, data)
-            stopped += 1
-        else:
-            assert as_file(found) == data
-            checked(program, data)
-    assert 2 <= stopped < 6
+def test_a_tree_may_be_deep() -> None:
+    program = IntegerProgram([1], [0], [3000], [], -1)
+    branches = [{"b": ["var", 0, at]} for at in reversed(range(1000, 3000))]
+    leaves = [{"v": 0}] * (len(branches) + 1)
+    proof = {"vectors": [{"o": 1, "d": []}], "tree": branches + leaves}
+    assert check_tree(ProgramSpace(program), proof).leaves == 2001
+    with pytest.raises(RefusedError, match="1 part of the search space without a node"):
+        check_tree(ProgramSpace(program), proof | {"tree": proof["tree"][:-1]})
 
 
 def test_reduced_costs_are_kept_only_as_far_as_there_is_room(

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from schedgap.models.hare.exact.job_pricing import Floats
-from schedgap.solvers.proofs.checker import MAX_OPEN
 from schedgap.solvers.proofs.tree import Proof
 
 BITS = 10  # prices are multiples of 2^-BITS
@@ -88,8 +87,6 @@ class ProofLog:
             tree.append(self._nodes[node])
             if (first := self._children.get(node)) is not None:
                 stack += [first + 1, first]
-                if len(stack) > MAX_OPEN:
-                    return None
         return Proof(self._vectors, [], tree)
 
 
