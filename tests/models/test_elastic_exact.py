@@ -13,7 +13,6 @@ from schedgap.instances.elastic import ElasticInstance
 from schedgap.models.elastic import FAMILY, rules
 from schedgap.models.elastic.bounds.certificates import check_certificate
 from schedgap.models.elastic.exact import exact
-from schedgap.models.elastic.heuristics.lp_guided import lists_by_prices
 from schedgap.models.elastic.methods import METHODS as ALL
 from schedgap.models.method import Budget, MethodResult, RunContext
 from schedgap.models.search_state import SearchState
@@ -190,30 +189,19 @@ def test_what_is_too_large_has_a_schedule_and_a_coarse_bound(
     assert check_certificate(LONG, outcome.certificate) == pytest.approx(outcome.bound)
 
 
-def test_prices_bound_before_any_search_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prices_bound_before_any_search_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     """No child answers: the bound is from the relaxation, and the schedule from a list."""
-    heard, instance = Heard(), STOPPED["ring"]
-    monkeypatch.setattr(SearchState, "child", lambda *args, **more: None)
+    heard, instance, kinds = Heard(), STOPPED["ring"], []
+
+    def child(state: Any, *arguments: Any, **more: Any) -> None:
+        kinds.append(state.certificate["kind"])
+
+    monkeypatch.setattr(SearchState, "child", child)
     call = RunContext({}, "highs", Budget(), heard)
     outcome = FAMILY.run(METHODS["exact"], instance, call)
     assert outcome.bound == 38 and outcome.certificate is not None
-    assert outcome.certificate["kind"] == "configuration-lp"
+    assert outcome.certificate["kind"] == kinds[0] == "configuration-lp"
     assert outcome.schedule.value(instance) == min(heard.values)
-
-
-def test_prices_that_come_too_late_get_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = []
-
-    def late(*arguments: Any) -> Any:
-        found.append(lists_by_prices(*arguments) if found else None)
-        return found[-1]
-
-    monkeypatch.setattr(exact, "lists_by_prices", late)
-    monkeypatch.setattr(SearchState, "child", lambda *args, **more: None)
-    call = RunContext({}, "highs", Budget(Clock(60)), Heard())
-    monkeypatch.setattr(exact, "search", lambda *arguments: {"guide": arguments[2]})
-    outcome = FAMILY.run(METHODS["exact"], STOPPED["ring"], call)
-    assert len(found) == 2 and outcome.trace["search"] == {"guide": found[1]}
 
 
 @pytest.mark.parametrize("name", ["ring on two servers", "batch"])

@@ -1,10 +1,11 @@
 """`exact` (ours): a good incumbent, CP-SAT, then refutation of better values.
 
-Small instances are closed at once: all values below the incumbent's are refuted, which leaves a
-proof. Otherwise lists by the prices of a relaxation come first, then, where it is compiled, a local
-search, and CP-SAT on intervals. Then the prover refutes values from the bound of column generation
-up to the incumbent's, and finds better schedules on its way. Where that leaves a gap, a local
-search, the relaxation over all runs and CP-SAT have the rest of the time.
+Lists by the prices of a relaxation come first: they need no child process, so they are there even
+where the processor is busy. Small instances are then closed at once: all values below the
+incumbent's are refuted, which leaves a proof. Otherwise a local search follows, where it is
+compiled, and CP-SAT on intervals. Then the prover refutes values from the bound of column
+generation up to the incumbent's, and finds better schedules on its way. Where that leaves a gap, a
+local search, the relaxation over all runs and CP-SAT have the rest of the time.
 """
 
 from schedgap.instances.elastic import ElasticInstance
@@ -18,17 +19,21 @@ from schedgap.models.elastic.exact.stages import (
 )
 from schedgap.models.elastic.heuristics.initial import initial_state
 from schedgap.models.elastic.heuristics.kernel import KERNEL
-from schedgap.models.elastic.heuristics.lp_guided import lists_by_prices, lp_guided, search
+from schedgap.models.elastic.heuristics.lp_guided import (
+    LP_SHARE,
+    lists_by_prices,
+    lp_guided,
+    search,
+)
 from schedgap.models.elastic.proof import MAX_SERVERS
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.models.search_state import SearchState
 
 # Shares of the remaining time, and upper limits in seconds.
 FIRST_SHARE, FIRST_SECONDS = 0.2, 3.0  # each of the two searches at the beginning
-PRICES_SHARE = 0.1  # bounds and lists by the prices of a relaxation
 SEARCH_SHARE, MOVES = 0.1, 1000  # the first local search, and its moves per job
 REFUTE_SHARE = 0.8  # refuting better values
-LATE_SHARE = 0.5  # after the prover: the search, and the relaxation over all runs
+LATE_SHARE = 0.5  # after the prover: the search, then the relaxation over all runs
 # Sizes.
 REFUTED_SIZE = 500  # up to this size of the interval model, better values are refuted at once
 FIRST_SIZE, MAX_SIZE = 3_000, 100_000  # interval models for CP-SAT first, and for CP-SAT at all
@@ -49,21 +54,17 @@ def exact(instance: ElasticInstance, call: RunContext) -> MethodResult:
 def _search(instance: ElasticInstance, state: SearchState) -> str:
     """Run the stages until the gap is closed; return why it is not."""
     budget, size = state.call.budget, interval_size(instance, state)
-    if size <= REFUTED_SIZE:
+    found = lists_by_prices(instance, state, budget.share(LP_SHARE))
+    if size <= REFUTED_SIZE and not _over(state):
         refute_values(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
-    found = None
-    if not _over(state):
-        found = lists_by_prices(instance, state, budget.share(PRICES_SHARE))
-        if found is not None and KERNEL.compiled(instance) is not None and not _over(state):
-            search(instance, state, found, budget.share(SEARCH_SHARE).clock, MOVES)
+    if found is not None and KERNEL.compiled(instance) is not None and not _over(state):
+        search(instance, state, found, budget.share(SEARCH_SHARE).clock, MOVES)
     if size <= FIRST_SIZE and not _over(state):
         search_intervals(instance, state, budget.share(FIRST_SHARE, most=FIRST_SECONDS))
     if len(instance.servers) <= MAX_SERVERS and not _over(state):
         refute_values(instance, state, budget.share(REFUTE_SHARE))
     if _over(state):
         return ""
-    if found is None:  # the prices came too late
-        found = lists_by_prices(instance, state, budget.share(LATE_SHARE))
     if found is not None and not _over(state):
         state.trace["search"] = search(instance, state, found, budget.share(LATE_SHARE).clock)
     note = schedule_lp.too_large(instance, schedule_lp.priced_slots(instance, state.schedule)) or ""
