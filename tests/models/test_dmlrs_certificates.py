@@ -28,6 +28,9 @@ GOOD = {
     "prices": {"kind": "prices", "prices": [[1, 0, 0.5]]},
     "grid-prices": {"kind": "grid-prices", "grid": 30, "prices": [[1, 0, 0.5]]},
     "item-prices": {"kind": "item-prices", "prices": [[1, 0, 0.5]]},
+    "completions": {
+        "kind": "completions", "branches": [[0, 2, -1, -2]], "prices": [[0, 1, 0, 0.5]],
+    },
     "attained": {"kind": "attained", "of": {"kind": "prices", "prices": [[1, 0, 0.5]]}},
 }  # fmt: skip
 NO_NUMBERS = [True, None, "1", [], [1], {}, float("nan"), float("inf"), -1, -1e-9]

@@ -12,7 +12,7 @@ from schedgap.instances.generate import generate
 from schedgap.models.dmlrs.bounds.certificate_data import price_certificate
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
 from schedgap.models.dmlrs.bounds.fluid import build
-from schedgap.models.dmlrs.bounds.pricing import REQUIRED_WORK, least_cost, payoff, priced_bound
+from schedgap.models.dmlrs.bounds.pricing import REQUIRED_WORK, least_costs, payoff, priced_bound
 from schedgap.models.dmlrs.throughput import first_completions
 from schedgap.solvers import Clock, solve
 from strategies.dmlrs import dmlrs_instances, optimum, utility
@@ -74,14 +74,14 @@ def test_a_narrow_cheap_bundle_does_not_block_its_slot():
     """
     advance = np.array([0.25, 1.0])
     costs = np.array([[1.0, 10.0]] * 2)
-    steps = [np.array([(4.0, 0.25), (12.0, 0.75)])] * 2
-    assert least_cost(advance, costs, steps) == pytest.approx(8, abs=1e-6)
+    steps = np.array([[(4.0, 0.25), (12.0, 0.75)]] * 2)
+    both, one = np.array([1, 2]), np.array([1])
+    assert least_costs(advance, costs, steps, both) == pytest.approx([10, 8], abs=1e-6)
     # any slope is valid: with 4 for all, 4 D; with 40, 40 D - 2 x 30
-    assert least_cost(advance, costs, [np.array([(4.0, 1.0)])] * 2) == pytest.approx(
-        4 * REQUIRED_WORK
-    )
-    assert least_cost(advance, costs, [np.array([(40.0, 1.0)])] * 2) == 0
-    assert least_cost(advance[:1], costs[:, :1], [steps[0][:1]] * 2) == math.inf
+    low, high = (np.array([[(slope, 1.0)]] * 2) for slope in (4.0, 40.0))
+    assert least_costs(advance, costs, low, both[1:]) == pytest.approx(4 * REQUIRED_WORK)
+    assert least_costs(advance, costs, high, both[1:]) == 0
+    assert least_costs(advance[:1], costs[:, :1], steps[:, :1], one) == math.inf
 
 
 def test_payoff_by_hand():

@@ -7,13 +7,14 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedgap.models.dmlrs.bounds.pricing import REQUIRED_WORK, _hull_steps, least_cost
+from schedgap.models.dmlrs.bounds.pricing import REQUIRED_WORK, _hull_steps, least_costs
 
 BUNDLES = st.lists(st.integers(1, 12), min_size=1, max_size=3)
 
 
 def bound(advance: np.ndarray, costs: np.ndarray) -> float:
-    return least_cost(advance, costs, [_hull_steps(advance, row) for row in costs])
+    slots = np.array([len(costs)])
+    return float(least_costs(advance, costs, _hull_steps(advance, costs), slots)[0])
 
 
 def cheapest(advance: np.ndarray, costs: np.ndarray) -> float:

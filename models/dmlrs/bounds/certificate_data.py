@@ -3,7 +3,7 @@
 Bounds, methods and searches write these data; `certificates` evaluates them again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,17 @@ def item_price_certificate(prices: Floats) -> dict[str, Any]:
     `prices` [t, k]: prices of the items of `PatternMaster`.
     """
     return {"kind": "item-prices", "prices": _nonzero_rows(prices)}
+
+
+def completion_certificate(
+    branches: Sequence[tuple[int, int, int, int]], prices: Sequence[Floats]
+) -> dict[str, Any]:
+    """Return a tree of branches on completions, with prices at its leaves, as JSON data.
+
+    `branches`, `prices`: as of `completion_branches.tree_bound`.
+    """
+    rows = [[k, *row] for k, leaf in enumerate(prices) for row in _nonzero_rows(leaf)]
+    return {"kind": "completions", "branches": list(map(list, branches)), "prices": rows}
 
 
 def _nonzero_rows(prices: Floats) -> list[list[Any]]:

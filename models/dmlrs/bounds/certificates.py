@@ -19,6 +19,7 @@ from schedgap.instances.records import Many
 from schedgap.models.certificates import Certificate, proved, read
 from schedgap.models.dmlrs.bounds.certificate_data import MAX_GRID, is_too_fine
 from schedgap.models.dmlrs.bounds.column_generation import price_all
+from schedgap.models.dmlrs.bounds.completion_branches import tree_bound
 from schedgap.models.dmlrs.bounds.machine_patterns import (
     MAX_ROWS,
     MAX_WORKERS,
@@ -34,6 +35,9 @@ Index = Annotated[int, Field(ge=0)]
 Price = Annotated[float, Field(ge=0)]
 Grid = Annotated[int, Field(ge=1, le=MAX_GRID)]
 ByResource = Annotated[tuple[SlotNumber, Index, Price], Field(strict=False)]
+
+ByCompletion = Annotated[tuple[Index, SlotNumber, int, int], Field(strict=False)]
+ByLeaf = Annotated[tuple[Index, SlotNumber, Index, Price], Field(strict=False)]
 
 
 class ResourcePriceCertificate(Certificate):
@@ -56,6 +60,17 @@ class ItemPriceCertificate(Certificate):
     """Slot from 1, item from 0 in the order of `PatternMaster`, price; others are 0."""
 
 
+class CompletionCertificate(Certificate):
+    """A tree of branches on the completions of jobs, with prices of the resources at its leaves."""
+
+    branches: Many[ByCompletion]
+    """Job from 0, slot c from 1, and what follows if it completes by c, and otherwise: the number
+    of a branch, or -1 - k for leaf k. Branch 0 is the root."""
+
+    prices: Many[ByLeaf]
+    """Leaf from 0, slot from 1, resource from 0, price; others are 0."""
+
+
 class AttainedCertificate(Certificate):
     """The largest attainable sum of utilities that is no more than another bound."""
 
@@ -66,6 +81,7 @@ KINDS: Mapping[str, type[Certificate]] = {
     "prices": ResourcePriceCertificate,
     "grid-prices": GridPriceCertificate,
     "item-prices": ItemPriceCertificate,
+    "completions": CompletionCertificate,
 }
 
 _ALL: Mapping[str, type[Certificate]] = {**KINDS, "attained": AttainedCertificate}
@@ -74,9 +90,9 @@ _ALL: Mapping[str, type[Certificate]] = {**KINDS, "attained": AttainedCertificat
 def check_certificate(instance: DmlrsInstance, certificate: Mapping[str, Any]) -> float:
     """Return the bound on the instance's optimum that a certificate proves.
 
-    `certificate`: `kind` and `prices`, as `certificate_data` writes them. Its
-    `value` is not read. The prices need not be optimal: any prices prove a bound, and no prices
-    prove the sum of utilities of the jobs each alone.
+    `certificate`: as `certificate_data` writes it. Its `value` is not read. The prices need not be
+    optimal: any prices prove a bound, and no prices prove the sum of utilities of the jobs each
+    alone.
 
     Raises
     ------
@@ -106,6 +122,12 @@ def _bound(instance: DmlrsInstance, record: Certificate) -> float:
         evaluation = evaluate_prices(layout, _dense(record.prices, T, len(layout.items)), Clock())
         assert evaluation is not None
         return evaluation.bound
+    if isinstance(record, CompletionCertificate):
+        by_leaf: dict[int, list[tuple[int, int, float]]] = {}
+        for leaf, t, r, price in record.prices:
+            by_leaf.setdefault(leaf, []).append((t, r, price))
+        leaves = {leaf: _dense(rows, T, R) for leaf, rows in by_leaf.items()}
+        return tree_bound(instance, record.branches, leaves)
     assert isinstance(record, ResourcePriceCertificate)
     prices = _dense(record.prices, T, R)
     if isinstance(record, GridPriceCertificate):

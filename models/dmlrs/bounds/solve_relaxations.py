@@ -4,6 +4,7 @@ A method begins with the bound of every job alone; the fluid program gives price
 generation better ones.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
@@ -11,8 +12,9 @@ from annotated_types import Ge, Le
 
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
 from schedgap.instances.dmlrs.compiled import Floats
-from schedgap.models.dmlrs.bounds import column_generation, fluid
+from schedgap.models.dmlrs.bounds import column_generation, completion_branches, fluid
 from schedgap.models.dmlrs.bounds.certificate_data import (
+    completion_certificate,
     is_too_fine,
     price_certificate,
     rounded_to_sum,
@@ -120,6 +122,28 @@ def solve_columns(
     if columns.prices is None:
         return prices
     return column_generation.resource_prices(instance, columns.prices)
+
+
+def branch_on_completions(
+    state: SearchState, instance: DmlrsInstance, prices: Floats, *, budget: Budget
+) -> Floats:
+    """Report bounds by branches on the completions of jobs; return the prices [t, r] before them.
+
+    `prices` [t, r]: prices to begin with.
+    """
+
+    def on_bound(root: completion_branches.Part) -> None:
+        value, branches, leaves = completion_branches.flattened(root)
+        report_bound(state, instance, value, completion_certificate(branches, leaves))
+
+    state.call.progress.phase("branching on completions")
+    return completion_branches.branch_on_completions(
+        instance,
+        prices,
+        upper=lambda: math.inf if state.upper is None else state.upper,
+        budget=budget,
+        on_bound=on_bound,
+    )
 
 
 def fluid_lp(

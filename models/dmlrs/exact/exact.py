@@ -5,7 +5,10 @@
 2. CP-SAT looks for better schedules with all machines merged, until there are none. Trees prove it.
    On larger instances, columns of jobs and annealing at their prices come before CP-SAT.
 3. If CP-SAT does not end, columns of jobs and machine patterns give bounds, and trees prove better
-   ones. Large instances have the columns only. Annealing takes the rest of the time.
+   ones. Annealing takes the rest of the time.
+
+Large instances have neither CP-SAT nor patterns. Branches on the completions of jobs give their
+bound, and annealing takes the rest of the time.
 
 References
 ----------
@@ -19,6 +22,7 @@ from schedgap.models.dmlrs import proof
 from schedgap.models.dmlrs.bounds.machine_patterns import is_too_large
 from schedgap.models.dmlrs.bounds.solve_relaxations import (
     MaxColumns,
+    branch_on_completions,
     initial_state,
     solve_columns,
 )
@@ -65,8 +69,10 @@ def exact(
     if few and decide_by_packing(instance, state):
         return state.outcome()
     budget = call.budget.share(COLUMN_SHARE)
-    prices = solve_columns(state, instance, prices, grid=GRID, budget=budget)
-    if not large:
+    if large:
+        prices = branch_on_completions(state, instance, prices, budget=budget)
+    else:
+        prices = solve_columns(state, instance, prices, grid=GRID, budget=budget)
         if not few:
             search(state, instance, prices, moves=10 * moves, time_share=SECOND_SEARCH_SHARE)
             if state.closed or decide_by_packing(instance, state):

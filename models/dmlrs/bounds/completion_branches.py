@@ -1,0 +1,305 @@
+"""Prices, and branches on the completions of jobs (ours): what prices alone cannot see.
+
+The dual (10), (11) lets a job complete in part early and in part late, and be admitted in part. A
+branch forbids this: a job completes in slot c or earlier, or it completes later or never. Every
+schedule is in one of both parts. Within the *windows* of a part, prices p >= 0 of the resources
+bound its value by
+
+    sum p C + sum_i max_f [u_i(f - a_i) - cost_i(f)],
+
+where f is in the window of job i, and a rejection counts 0 where it is allowed. The largest of
+these bounds over the parts holds for all schedules. The best prices of a part come from column
+generation: a column is a job's cheapest plan with fractional bundles.
+
+References
+----------
+C. Barnhart, E. L. Johnson, G. L. Nemhauser, M. W. P. Savelsbergh, P. H. Vance, "Branch-and-price:
+column generation for solving huge integer programs", Operations Research 46 (1998).
+A. M. Geoffrion, "Lagrangean relaxation for integer programming", Mathematical Programming Study 2
+(1974).
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from schedgap.instances.dmlrs import DmlrsInstance, arrays
+from schedgap.instances.dmlrs.compiled import Floats
+from schedgap.models.dmlrs.bounds.column_generation import resource_prices
+from schedgap.models.dmlrs.bounds.pricing import (
+    Window,
+    cheapest_demand,
+    evaluate,
+    payoff,
+    priced_bound,
+)
+from schedgap.models.dmlrs.throughput import first_completions
+from schedgap.models.mechanisms.branch_and_price import OUT_OF_TIME, UnsettledError, best_first
+from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster
+from schedgap.models.method import Budget
+
+MAX_LEAVES = 400  # most parts of a certificate: a checker takes a tenth of a second for each
+RELATIVE_GAP = 1e-4  # between master and bound of a part
+REPORTED = 1e-4  # least relative improvement that is reported before the end
+DIGITS = 7  # significant digits of a price
+
+Windows = dict[int, Window]
+Branch = tuple[int, int, int, int]  # job and c; numbers of two branches, or -1 - k of leaf k
+
+
+class CompletionColumn(NamedTuple):
+    """A plan of one job with fractional bundles."""
+
+    job: int
+    completion: int
+    demand: Floats  # [t, r]
+
+
+@dataclass(eq=False)
+class Part:
+    """The schedules within some windows. `bound` is minus the one that its prices prove."""
+
+    windows: Windows
+    prices: Floats  # [t, r]
+    bound: float
+    columns: list[CompletionColumn]
+    split: tuple[int, int] | None = None  # job and c
+    children: list["Part"] = field(default_factory=list)  # early, late
+
+
+def narrowed(instance: DmlrsInstance, windows: Windows, job: int, c: int) -> tuple[Windows, ...]:
+    """Return the windows where a job completes in slot c or earlier, and where it does not."""
+    first, last = windows.get(job, (1, instance.horizon + 1))
+    early, late = (first, min(last, c)), (max(first, c + 1), last)
+    return {**windows, job: early}, {**windows, job: late}
+
+
+def flattened(root: Part) -> tuple[float, list[Branch], list[Floats]]:
+    """Return the bound that a tree of parts proves, its branches, and the prices of its leaves."""
+    value, branches, prices = 0.0, list[Branch](), list[Floats]()
+    parts = [root]
+    for part in parts:  # breadth first, while it grows: the root is branch 0
+        parts += part.children
+    inner = [part for part in parts if part.children]
+    number = {id(part): k for k, part in enumerate(inner)}
+    for part in parts:
+        if not part.children:
+            number[id(part)] = -1 - len(prices)
+            prices.append(part.prices)
+            value = max(value, -part.bound)
+    for part in inner:
+        assert part.split is not None
+        early, late = (number[id(child)] for child in part.children)
+        branches.append((*part.split, early, late))
+    return value, branches, prices
+
+
+def tree_bound(
+    instance: DmlrsInstance, branches: Sequence[Branch], prices: Mapping[int, Floats]
+) -> float:
+    """Return the bound on every schedule that a tree of branches proves.
+
+    `branches`: branch 0 is the root; without branches, leaf 0 is. `prices`: prices [t, r] by leaf;
+    a leaf without prices has none above 0.
+
+    Raises
+    ------
+    ValueError
+        When a branch or leaf is reached twice, or prices are of none that is reached; when a branch
+        has no such job or slot, or the tree is too large.
+    """
+    bounds, reached = [0.0], set[int]()
+    none = np.zeros((instance.horizon, len(instance.resources)))
+    left: list[tuple[int, Windows]] = [(0 if branches else -1, {})]
+    while left:
+        number, windows = left.pop()
+        if number in reached or len(reached) > 2 * MAX_LEAVES:
+            raise ValueError(f"branch or leaf {number} is reached twice, or the tree is too large")
+        reached.add(number)
+        if number < 0:
+            bounds.append(priced_bound(instance, prices.get(-1 - number, none), windows))
+            continue
+        job, c, early, late = branches[number]
+        if not (0 <= job < len(instance.jobs) and 1 <= c <= instance.horizon):
+            raise ValueError(f"branch {number} has no such job or slot")
+        left += zip((early, late), narrowed(instance, windows, job, c), strict=True)
+    if unused := [leaf for leaf in prices if -1 - leaf not in reached]:
+        raise ValueError(f"no leaf {unused[0]}")
+    return max(bounds)
+
+
+def branch_on_completions(
+    instance: DmlrsInstance,
+    prices: Floats,
+    *,
+    upper: Callable[[], float],
+    budget: Budget,
+    on_bound: Callable[[Part], None],
+) -> Floats:
+    """Look for prices, then branch on completions, for better and better bounds.
+
+    `prices` [t, r]: to begin with. `upper`: minus the value of the incumbent. `on_bound`: receives
+    the root of the tree that proves a better bound.
+
+    Return the prices [t, r] before the first branch.
+    """
+    leaves, reported = 1, math.inf
+
+    def branch(part: Part) -> Iterator[Part]:
+        nonlocal leaves
+        if part.split is None:
+            raise UnsettledError("no job is split")
+        if leaves == MAX_LEAVES:
+            raise UnsettledError(f"{MAX_LEAVES} parts")
+        children = []
+        for windows in narrowed(instance, part.windows, *part.split):
+            bound = -priced_bound(instance, part.prices, windows)
+            child = Part(windows, part.prices, bound, part.columns)
+            if bound < upper():
+                price_part(instance, child, upper=upper, budget=budget)
+            children.append(child)
+        part.children, leaves = children, leaves + 1
+        return iter(children)
+
+    def report(bound: float) -> None:
+        nonlocal reported
+        if -bound < reported * (1 - REPORTED):
+            reported = -bound
+            on_bound(root)
+
+    root = Part({}, prices, -priced_bound(instance, prices), [])
+    try:
+        price_part(instance, root, upper=upper, budget=budget)
+    except UnsettledError:
+        on_bound(root)
+        return root.prices
+    end = best_first(
+        root,
+        branch,
+        is_closed=lambda bound: bound >= upper(),
+        clock=budget.clock,
+        on_bound=report,
+    )
+    if -end.bound < reported:
+        on_bound(root)
+    return root.prices
+
+
+def price_part(
+    instance: DmlrsInstance, part: Part, *, upper: Callable[[], float], budget: Budget
+) -> None:
+    """Improve the prices of a part by column generation, and choose the branch that splits it.
+
+    `upper`: minus the value of the incumbent.
+
+    Raises
+    ------
+    UnsettledError
+        When the time is up.
+    """
+    view, T, R = arrays(instance), instance.horizon, len(instance.resources)
+    never = T + 1
+    jobs = [i for i, first in enumerate(first_completions(instance)) if first <= T]
+    within = {i: part.windows.get(i, (1, never)) for i in jobs}
+    master: RestrictedMaster[CompletionColumn] = RestrictedMaster()
+    capacity = master.rows("capacity", (T, R), upper=view.capacity_milli.sum(axis=0) / 1000)
+    must = np.array([within[i][1] < never for i in jobs], dtype=float)
+    once = master.rows("once", len(jobs), lower=must, upper=1)
+    row_of = dict(zip(jobs, once.positions.tolist(), strict=True))
+    known = [
+        column
+        for column in part.columns
+        if within[column.job][0] <= column.completion <= within[column.job][1]
+    ]
+
+    def utility(column: CompletionColumn) -> float:
+        return float(view.utility[column.job, column.completion - view.arrival[column.job]])
+
+    def entries(column: CompletionColumn) -> dict[int, float]:
+        flat = column.demand.ravel()
+        places = np.flatnonzero(flat)
+        rows = capacity.positions.ravel()[places].tolist()
+        return {**dict(zip(rows, flat[places].tolist(), strict=True)), row_of[column.job]: 1.0}
+
+    def pricing(duals: Floats) -> Priced | None:
+        if budget.clock.expired():
+            return None
+        prices = rounded(resource_prices(instance, duals))
+        bound, completions = evaluate(instance, prices, part.windows)
+        if -bound > part.bound:
+            part.bound, part.prices = -bound, prices
+        if part.bound >= upper():
+            return Priced(None, part.bound)
+        columns = [
+            CompletionColumn(i, f, cheapest_demand(instance, i, prices, f))
+            for i, f in completions.items()
+        ]
+        known.extend(columns)
+        cost = [-utility(column) for column in columns]
+        return Priced(master.columns(cost, list(map(entries, columns)), columns), -bound)
+
+    most = 1 + float(view.utility.max(axis=1, initial=0.0).sum())  # more than a job can be worth
+    master.begin(master.artificial(once, np.where(must > 0, most, 0.0)))
+    if known:
+        cost = [-utility(column) for column in known]
+        master.begin(master.columns(cost, list(map(entries, known)), list(known)))
+    found = master.solve(
+        pricing,
+        clock=budget.clock,
+        gap=RELATIVE_GAP,
+        duals=master.duals({capacity: -part.prices}),
+        seed=budget.seed,
+        threads=budget.threads,
+    )
+    if budget.clock.expired():
+        raise UnsettledError(OUT_OF_TIME)
+    payoffs = {i: payoff(instance, i, part.prices, within[i]) for i in jobs}
+    part.columns = [
+        column
+        for column in known
+        if payoffs[column.job] - utility(column) + float((column.demand * part.prices).sum())
+        <= upper() - part.bound
+    ]
+    part.split = choose(instance, found.support)
+
+
+def choose(
+    instance: DmlrsInstance, support: Sequence[tuple[CompletionColumn, float]]
+) -> tuple[int, int] | None:
+    """Return job and c of the branch that parts the most utility, None if no job is split.
+
+    `support`: the plans in use, with their shares.
+    """
+    view, never = arrays(instance), instance.horizon + 1
+    shares: dict[int, dict[int, float]] = {}
+    for column, share in support:
+        own = shares.setdefault(column.job, {})
+        own[column.completion] = own.get(column.completion, 0.0) + share
+    best, found = 0.0, None
+    for i, own in shares.items():
+        if (rejected := 1 - sum(own.values())) > 1e-6:
+            own[never] = rejected
+        slots = sorted(own)
+        shares_of = np.array([own[f] for f in slots])
+        value = np.array(
+            [view.utility[i, f - view.arrival[i]] if f < never else 0.0 for f in slots]
+        )
+        for k, (c, _) in enumerate(pairwise(slots), 1):
+            early, late = shares_of[:k].sum(), shares_of[k:].sum()
+            mean = shares_of[:k] @ value[:k] / early, shares_of[k:] @ value[k:] / late
+            score = min(early, late) * (mean[0] - mean[1])
+            if score > best + 1e-9:
+                best, found = float(score), (i, c)
+    return found
+
+
+def rounded(prices: Floats) -> Floats:
+    """Return prices with few digits: a tree has many of them."""
+    with np.errstate(divide="ignore"):
+        size = np.where(prices > 0, np.floor(np.log10(prices)), 0.0)
+    scale = 10.0 ** (DIGITS - 1 - size)
+    return np.where(prices > 1e-12, np.round(prices * scale) / scale, 0.0)
