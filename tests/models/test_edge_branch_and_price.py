@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -163,6 +164,20 @@ def proof() -> dict[str, Any]:
 
 def test_a_tree_closes_the_gap_of_the_relaxation(proof: dict[str, Any]) -> None:
     assert check_certificate(contended(), proof) == 14
+
+
+def test_a_tree_that_is_stopped_at_any_time_has_a_certificate_of_its_bound() -> None:
+    """A leaf that was stopped has other prices afterwards."""
+    instance = contended()
+    view = compiled(instance)
+    (known,) = solve_types(view, budget=Budget(Clock(10)), block=4)
+    weak = replace(known, bound=-1.0, prices=0 * known.prices, columns=known.columns[:0])
+    for steps in range(1, 12):
+        tree = TypeTree(view, weak, 14, budget=Budget(Clock(10)))
+        for _ in range(60):
+            tree.grow(Steps(steps))
+            data = json.loads(json.dumps(certificate(instance, [tree.found()])))
+            assert check_certificate(instance, data) == math.ceil(tree.bound)
 
 
 def refusal(instance: EdgeInstance, data: dict[str, Any]) -> InputError | None:

@@ -273,7 +273,7 @@ class TypeTree:
                 for prices in (rounded(SMOOTHING * node.prices + (1 - SMOOTHING) * own), own):
                     bound, _, columns = self.types.bound(prices, node.box)
                     if bound > node.bound:
-                        node.bound, node.prices = bound, prices
+                        node.bound, node.prices, node.data = bound, prices, None
                     fresh = columns[master.reduced(columns) < -IMPROVING]
                     if len(fresh):
                         break
