@@ -23,6 +23,11 @@ ONE_TYPE = {
     "prices": {"edge": [[1, 0.5]], "cloud": []},
     "cuts": [{"workers": "all", "unit": 3, "prices": [[1, 0.25]]}],
 }  # fmt: skip
+LEAF = {key: ONE_TYPE[key] for key in ("prices", "cuts")}
+TREE = {
+    "worker_type": "gpu", "slots": 8, "block": 2,
+    "tree": [{"job": "J1", "attribute": "end", "most": 3}, LEAF, LEAF],
+}  # fmt: skip
 GOOD: dict[str, dict[str, Any]] = {
     "cg-bound": {"kind": "cg-bound", **CELLS},
     "type-bound": {"kind": "type-bound", "types": [ONE_TYPE]},

@@ -1,5 +1,6 @@
 """Bounds by worker type: below every optimum at any prices and any number of slots."""
 
+import itertools
 import math
 import tracemalloc
 from collections.abc import Callable
@@ -168,15 +169,19 @@ def test_every_run_pays_at_least_what_the_cheapest_column_does(
 def by_arrays_and_by_loops(
     instance: EdgeInstance, cuts: list[ClassRow], seed: int, loops: Callable[..., Any]
 ) -> None:
-    """Assert equal costs, starts and workers in the cloud, of all modes and with a limit."""
+    """Assert equal costs, starts and workers in the cloud, with limits and in boxes, or without."""
     view, rng = compiled(instance), np.random.default_rng(seed)
     for u in view.of_type:
         types = [TypeRelaxation(view, u, view.slots, 1, cuts, how) for how in (None, loops)]
         prices = rounded(rng.exponential(0.3, (len(types[0].rows), view.slots)))
         prices[:, rng.random(view.slots) < 0.5] = 0.0
         sums, jobs = types[0].prefix_sums(prices), len(types[0].tasks)
-        for limit in (np.full(jobs, np.inf), rng.uniform(0, view.slots, jobs)):
-            one, other = (each.cheapest(sums, limit) for each in types)
+        everything = types[0].everything
+        box = np.sort(rng.integers(0, 1 + everything[:, :, 1:], everything.shape), axis=2)
+        box[:, 3] = rng.choice([[0, 0], [0, 1], [1, 1]], jobs)
+        limits = np.full(jobs, np.inf), rng.uniform(0, view.slots, jobs)
+        for limit, own in itertools.product(limits, (everything, box)):
+            one, other = (each.cheapest(sums, limit, own) for each in types)
             for mine, its in zip(one, other, strict=True):
                 np.testing.assert_array_equal(mine, its)
 

@@ -16,6 +16,7 @@ from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.records import Count, Id, Many, Record
 from schedgap.lazy import Module
 from schedgap.models.certificates import Certificate, proved, read
+from schedgap.models.edge.bounds.type_tree import MAX_NODES
 from schedgap.models.edge.decisions import compiled, infeasibility_reason
 from schedgap.models.edge.programs.dual import LARGEST
 
@@ -57,14 +58,39 @@ class CutPrices(Record):
     prices: Many[BlockPrice]
 
 
-class TypePrices(Record):
+class LeafPrices(Record):
+    """Prices of the capacities and of cuts."""
+
+    prices: MergedPrices
+    cuts: Annotated[Many[CutPrices], Field(max_length=12)] = ()
+
+
+class TypePrices(LeafPrices):
     """Prices of one worker type."""
 
     worker_type: Id
     slots: Count
     block: Count
-    prices: MergedPrices
-    cuts: Annotated[Many[CutPrices], Field(max_length=12)] = ()
+
+
+class TypeBranch(Record):
+    """A job has at most this value in the first child, and more in the second.
+
+    `start` and `end` are slots, `workers` is n, `colocated` is xi.
+    """
+
+    job: Id
+    attribute: Literal["start", "end", "workers", "colocated"]
+    most: Index
+
+
+class TypeTree(Record):
+    """A tree of branches for one worker type, with prices in its leaves, in preorder."""
+
+    worker_type: Id
+    slots: Count
+    block: Count
+    tree: Annotated[Many[TypeBranch | LeafPrices], Field(min_length=1, max_length=MAX_NODES)]
 
 
 class JobBoundCertificate(Certificate):
@@ -89,7 +115,7 @@ class TypeBoundCertificate(Certificate):
     """Prices of classes of servers; types that are left out have price 0."""
 
     kind: Literal["type-bound"]
-    types: Many[TypePrices]
+    types: Many[TypePrices | TypeTree]
 
 
 KINDS: Mapping[str, type[Certificate]] = {

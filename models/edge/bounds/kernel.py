@@ -45,19 +45,27 @@ def paid(where: Any, unit: Any, window: Any, n: int, cloud: int) -> float:
     return total
 
 
-def price(jobs: Any, prices: Any, limit: Any, found: Any) -> None:
+def price(jobs: Any, prices: Any, limit: Any, box: Any, found: Any) -> None:
     """Find the cheapest start of each mode, and how many of its workers are then in the cloud.
 
     `prices`: `where`, `unit` [row] of a `ClassRow`, and `sums` [row, slot] over all slots before.
-    `limit` [j]: most c_j - a_j. `found`: `value`, `start`, `cloud` [k], overwritten; the value is
-    inf without a start. Prices are >= 0, so no start is better whose c_j - a_j alone is not.
+    `limit` [j]: most c_j - a_j. `box` [j, attribute, side]: least and greatest start, end, workers
+    and xi. `found`: `value`, `start`, `cloud` [k], overwritten; the value is inf without a start.
+    Prices are >= 0, so no start is better whose c_j - a_j alone is not.
     """
     (where, unit, sums), (value, start, cloud) = prices, found
     slots, window = sums.shape[1] - 1, np.empty(len(where))
     for j in range(len(jobs.arrival)):
         for k in range(jobs.first[j], jobs.first[j + 1]):
             n, d, e, best = jobs.workers[k], jobs.duration[k], jobs.change[j], np.inf
-            for h in range(jobs.earliest[k], slots - d + 1):
+            first = max(jobs.earliest[k], box[j, 0, 0], box[j, 1, 0] - d + 1)
+            last = min(slots - d, box[j, 0, 1], box[j, 1, 1] - d + 1)
+            if not (
+                box[j, 2, 0] <= n <= box[j, 2, 1]
+                and box[j, 3, 0] <= jobs.colocated[k] <= box[j, 3, 1]
+            ):
+                last = first - 1
+            for h in range(first, last + 1):
                 flow = h + d - 1 - jobs.arrival[j]
                 if flow > limit[j] or flow >= best:
                     break
@@ -110,7 +118,8 @@ def _sample() -> tuple[Any, ...]:
     one, off, none = np.ones(1, np.int64), np.arange(2), np.zeros(1, np.int64)
     both = np.ones((1, 2), np.int64)
     jobs = JobModes(off, one, one, one, none, off, none, both, both, none)
-    return jobs, (none, one, np.zeros((1, 2))), np.zeros(1), (np.zeros(1), none, none.copy())
+    box = np.zeros((1, 4, 2), np.int64)
+    return jobs, (none, one, np.zeros((1, 2))), np.zeros(1), box, (np.zeros(1), none, none.copy())
 
 
 PRICING = Kernel("edge-pricing", (paid, price), _sample, large)

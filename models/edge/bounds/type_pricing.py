@@ -22,8 +22,11 @@ MAX_COLUMNS = 10  # new ones of each job in a round
 
 Bools = NDArray[np.bool_]
 # The entries of a column, which is a mode of a job from a start on: index among the tasks of the
-# type; slot from 0, the window's first; d; workers in each class; c_j - a_j.
-TASK, START, DURATION, EDGE, CLOUD, FLOW = range(6)
+# type; slot from 0, the window's first; d; workers in each class; c_j - a_j; xi. Boxes limit the
+# attributes; the end is a slot from 0, too.
+TASK, START, DURATION, EDGE, CLOUD, FLOW, COLOCATED = range(7)
+NO_COLUMNS = np.zeros((0, 7), np.int64)
+ATTRIBUTES = ("start", "end", "workers", "colocated")
 
 
 class ClassRow(NamedTuple):
@@ -91,7 +94,7 @@ class TypeRelaxation:
         cuts: Sequence[ClassRow] = (),
         price: Callable[..., Any] | None = None,
     ) -> None:
-        self.slots, self.block, self._price = slots, block, price
+        self.view, self.slots, self.block, self._price = view, slots, block, price
         self.tasks = view.of_type[worker_type]
         self._jobs = _job_modes(view, self.tasks)
         self.rows = (*CAPACITY, *cuts)
@@ -104,7 +107,9 @@ class TypeRelaxation:
         late = np.maximum(alone, slots - self._jobs.arrival)
         self.late_costs = np.where(slots < view.slots, late, np.inf)
         self.ceiling = 1.0 + sum(view.last - task.arrival for task in self.tasks)
-        self._best = np.zeros((0, 6), np.int64)  # cheapest columns of the last round
+        self.everything = np.zeros((len(self.tasks), len(ATTRIBUTES), 2), np.int64)
+        self.everything[:, :, 1] = max(view.slots, int(self._jobs.workers.max()))
+        self._best = NO_COLUMNS  # cheapest columns of the last round
 
     def counted(self, edge: Any, cloud: Any) -> Ints:
         """Return what workers in the two classes count as; [row] before the shape of these."""
@@ -130,37 +135,61 @@ class TypeRelaxation:
         used = (window * self.counted(columns[:, EDGE], columns[:, CLOUD])).sum(axis=0)
         return np.asarray(columns[:, FLOW] + used)
 
-    def cheapest(self, sums: Floats, limit: Floats) -> tuple[Floats, Ints, Ints]:
+    def attributes(self, columns: Ints) -> Ints:
+        """Return what boxes are about, [column, attribute], of columns [column, entry]."""
+        start, workers = columns[:, START], columns[:, EDGE] + columns[:, CLOUD]
+        end = start + columns[:, DURATION] - 1
+        return np.stack([start, end, workers, columns[:, COLOCATED]], axis=1)
+
+    def inside(self, columns: Ints, box: Ints) -> Bools:
+        """Return which columns lie in the boxes [task, attribute, side] of their jobs."""
+        own, found = box[columns[:, TASK]], self.attributes(columns)
+        return np.asarray(((own[:, :, 0] <= found) & (found <= own[:, :, 1])).all(axis=1))
+
+    def late(self, box: Ints) -> Floats:
+        """Return the least cost [task] of the jobs that end in their boxes, but after slot H."""
+        ends = box[:, ATTRIBUTES.index("end")]
+        late = np.maximum(self.late_costs, ends[:, 0] - self._jobs.arrival)
+        return np.where(ends[:, 1] >= self.slots, late, np.inf)
+
+    def cheapest(self, sums: Floats, limit: Floats, box: Ints) -> tuple[Floats, Ints, Ints]:
         """Return the least cost of each mode with its start and its workers in the cloud.
 
-        `sums` [row, slot]: from `prefix_sums`. `limit` [task]: most c_j - a_j. The cost is inf
-        without a start. Of equal starts the first one counts.
+        `sums` [row, slot]: from `prefix_sums`. `limit` [task]: most c_j - a_j. `box` [task,
+        attribute, side]: least and greatest attributes. The cost is inf without a start. Of equal
+        starts the first one counts.
         """
         size = len(self._jobs.workers)
         found = np.full(size, np.inf), np.zeros(size, np.int64), np.zeros(size, np.int64)
         priced = np.flatnonzero(sums[:, -1] > 0)
         prices = self._where[priced], self._unit[priced], sums[priced]
-        (self._price or self._price_by_arrays)(self._jobs, prices, limit, found)
+        (self._price or self._price_by_arrays)(self._jobs, prices, limit, box, found)
         return found
 
-    def _price_by_arrays(self, jobs: JobModes, prices: Any, limit: Floats, found: Any) -> None:
+    def _price_by_arrays(
+        self, jobs: JobModes, prices: Any, limit: Floats, box: Ints, found: Any
+    ) -> None:
         """Do what `kernel.price` does."""
         for j, most in enumerate(limit.tolist()):
-            modes, *own = self._price_job(jobs, j, prices, most)
+            modes, *own = self._price_job(jobs, j, prices, most, box[j])
             for array, values in zip(found, own, strict=True):
                 array[modes] = values
 
     def _price_job(
-        self, jobs: JobModes, j: int, prices: tuple[Ints, Ints, Floats], limit: float
+        self, jobs: JobModes, j: int, prices: tuple[Ints, Ints, Floats], limit: float, box: Ints
     ) -> tuple[Ints, Floats, Ints, Ints]:
         """Return modes k of a job with their least costs, starts and workers in the cloud."""
         where, unit, sums = prices
         modes = np.arange(jobs.first[j], jobs.first[j + 1])
-        lo, d, arrival = jobs.earliest[modes], jobs.duration[modes], int(jobs.arrival[j])
-        hi = self.slots - d  # last start of each mode
+        d, arrival = jobs.duration[modes], int(jobs.arrival[j])
+        (first, last), (soonest, latest), (least, most), (split, colocated) = box.tolist()
+        lo = np.maximum(np.maximum(jobs.earliest[modes], first), soonest - d + 1)
+        # Last start of each mode.
+        hi = np.minimum(np.minimum(self.slots - d, last), latest - d + 1)
         if math.isfinite(limit):  # prices are >= 0, so c_j - a_j <= limit
             hi = np.minimum(hi, math.floor(limit) + arrival - d + 1)
-        able = hi >= lo
+        able = (hi >= lo) & (least <= jobs.workers[modes]) & (jobs.workers[modes] <= most)
+        able &= (split <= jobs.colocated[modes]) & (jobs.colocated[modes] <= colocated)
         if not able.any():
             return modes[able], np.zeros(0), lo[able], lo[able]
         # All modes k at once, h = 0, 1, ... starts after the earliest; arrays [k, h].
@@ -202,21 +231,24 @@ class TypeRelaxation:
         best = np.arange(len(modes)), cost.argmin(axis=1)
         return modes, cost[best], at[best], cloud[best]
 
-    def bound(self, prices: Floats) -> tuple[float, Floats, Ints]:
+    def bound(self, prices: Floats, box: Ints | None = None) -> tuple[float, Floats, Ints]:
         """Return the Lagrangian bound of prices, and the least cost [task] of each job.
 
         The third is an array of cheap columns [column, entry], at most one of each mode.
 
         `prices` [row, block]: multiples of `programs.dual.STEP`. If they are too large to be
-        summed exactly, the bound is -inf.
+        summed exactly, the bound is -inf. `box` [task, attribute, side]: least and greatest
+        attributes of columns; if a job has none, the bound is the ceiling.
         """
         sums, jobs = self.prefix_sums(prices), self._jobs
         charge = float((prices * self.lengths).sum(axis=1) @ self.capacity)
         if not charge < LARGEST:
             return -math.inf, np.zeros(0), self._best[:0]
-        least = self.late_costs.copy()
-        np.minimum.at(least, self._best[:, TASK], self.cost(self._best, sums))
-        value, start, cloud = self.cheapest(sums, least)
+        if box is None:
+            box = self.everything
+        known, least = self._best[self.inside(self._best, box)], self.late(box)
+        np.minimum.at(least, known[:, TASK], self.cost(known, sums))
+        value, start, cloud = self.cheapest(sums, least, box)
         chosen = []
         for j in range(len(self.tasks)):
             own = slice(jobs.first[j], jobs.first[j + 1])
@@ -227,10 +259,12 @@ class TypeRelaxation:
         task = np.repeat(np.arange(len(self.tasks)), [len(own) for own in chosen])
         start, d, cloud = start[at], jobs.duration[at], cloud[at]
         flow = start + d - 1 - jobs.arrival[task]
-        columns = np.stack([task, start, d, jobs.workers[at] - cloud, cloud, flow], axis=1)
+        edge, colocated = jobs.workers[at] - cloud, jobs.colocated[at]
+        columns = np.stack([task, start, d, edge, cloud, flow, colocated], axis=1)
         if len(columns):
             self._best = columns[np.unique(task, return_index=True)[1]]
-        return math.fsum(least) - charge, least, columns
+        bound = math.fsum(least) - charge
+        return bound if math.isfinite(bound) else self.ceiling, least, columns
 
     def overlap(self, columns: Ints) -> Ints:
         """Return the number of slots of columns [column, entry] in each block, [column, block]."""

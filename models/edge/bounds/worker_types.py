@@ -39,10 +39,12 @@ import numpy as np
 from schedgap.instances.edge import EdgeInstance
 from schedgap.instances.edge.compiled import Floats, Ints
 from schedgap.models.edge.bounds.type_pricing import (
+    ATTRIBUTES,
     CAPACITY,
     CLOUD,
     EDGE,
     FLOW,
+    NO_COLUMNS,
     START,
     TASK,
     Bools,
@@ -50,6 +52,7 @@ from schedgap.models.edge.bounds.type_pricing import (
     TypeRelaxation,
     class_workers,
 )
+from schedgap.models.edge.bounds.type_tree import Branch, Node, least_bound
 from schedgap.models.edge.decisions import CompiledInstance, CompiledJob, compiled
 from schedgap.models.edge.programs.dual import LARGEST, rounded
 from schedgap.models.mechanisms.restricted_master import MasterSolution, Priced, RestrictedMaster
@@ -97,8 +100,10 @@ class TypeBound:
     rounds: int = 0
     starts: Mapping[int, float] = field(default_factory=dict)
     """Mean start in the master by job (index in the instance)."""
-    columns: Ints = field(default_factory=lambda: np.zeros((0, 6), np.int64))
+    columns: Ints = field(default_factory=lambda: NO_COLUMNS)
     """Columns of the last master, [column, entry]."""
+    tree: Node | None = None
+    """Root of a tree that proves the bound, in place of `prices`."""
 
 
 def priced_slots(view: CompiledInstance, worker_type: int) -> int:
@@ -161,7 +166,7 @@ def solve_type(
         before = best.bound
         solution = _generate(types, present, best, budget, gap, report)
         result, starts = solution.result, best.starts
-        used = np.array([column for column, _ in solution.support], dtype=np.int64).reshape(-1, 6)
+        used = np.concatenate([NO_COLUMNS, *([column] for column, _ in solution.support)])
         share = np.array([value for _, value in solution.support])
         if len(used) and (result.end == "closed" or not starts):  # a stopped master has worse ones
             late = share * (used[:, START] - slots)
@@ -312,24 +317,40 @@ def certificate(instance: EdgeInstance, bounds: Sequence[TypeBound]) -> dict[str
 
     `bounds`: of different types.
     """
+    return {"kind": KIND, "types": [_type_data(instance, bound) for bound in bounds]}
+
+
+def _type_data(instance: EdgeInstance, bound: TypeBound) -> dict[str, Any]:
+    name = instance.worker_types[bound.worker_type]
+    data = {"worker_type": name, "slots": bound.slots, "block": bound.block}
+    if bound.tree is None:
+        return {**data, **_prices_data(bound.rows, bound.prices)}
+    view = compiled(instance)
+    tasks, tree = view.of_type[bound.worker_type], list[dict[str, Any]]()
+    for node in bound.tree.preorder():
+        if node.children:
+            assert node.branch is not None
+            job, (_, k, most) = instance.jobs[tasks[node.branch.task].job].id, node.branch
+            tree.append({"job": job, "attribute": ATTRIBUTES[k], "most": most + _first(view, k)})
+        else:
+            node.data = node.data or _prices_data(bound.rows, node.prices)
+            tree.append(node.data)
+    return {**data, "tree": tree}
+
+
+def _first(view: CompiledInstance, attribute: int) -> int:
+    """Return what an attribute of value 0 is in a certificate."""
+    return view.first if ATTRIBUTES[attribute] in ("start", "end") else 0
+
+
+def _prices_data(rows: Sequence[ClassRow], prices: Floats) -> dict[str, Any]:
+    named = list(zip(rows, map(_block_prices, prices), strict=True))
     return {
-        "kind": KIND,
-        "types": [
-            {
-                "worker_type": instance.worker_types[bound.worker_type],
-                "slots": bound.slots,
-                "block": bound.block,
-                "prices": {
-                    CLASSES[row.where]: _block_prices(own)
-                    for row, own in zip(CAPACITY, bound.prices[: len(CAPACITY)], strict=True)
-                },
-                "cuts": [
-                    {"workers": CLASSES[row.where], "unit": row.unit, "prices": _block_prices(own)}
-                    for row, own in zip(bound.rows, bound.prices, strict=True)
-                    if row not in CAPACITY and own.any()
-                ],
-            }
-            for bound in bounds
+        "prices": {CLASSES[row.where]: own for row, own in named[: len(CAPACITY)]},
+        "cuts": [
+            {"workers": CLASSES[row.where], "unit": row.unit, "prices": own}
+            for row, own in named[len(CAPACITY) :]
+            if own
         ],
     }
 
@@ -355,21 +376,41 @@ def certified_bound(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
             raise ValueError(f"no worker type {name}")
     for worker_type in view.of_type:
         entry = given.get(instance.worker_types[worker_type], NO_PRICES)
-        slots, block, cuts = entry["slots"], entry["block"], entry["cuts"]
+        slots, block, nodes = entry["slots"], entry["block"], entry.get("tree", [entry])
         tasks = view.of_type[worker_type]
         limit = min(view.slots, max(1, _max_priced_slots(tasks)))
         if not (1 <= slots <= limit and 1 <= block <= slots):
             raise ValueError("slots, block: need numbers >= 1 within the horizon, and not too many")
-        rows = [ClassRow(CLASSES.index(cut["workers"]), cut["unit"]) for cut in cuts]
-        types = TypeRelaxation(view, worker_type, slots, block, rows)
+        cuts = {_cut_row(cut) for node in nodes if "job" not in node for cut in node["cuts"]}
+        types = TypeRelaxation(view, worker_type, slots, block, sorted(cuts - {*CAPACITY}))
         if not all(1 <= count < max(PARTS) for count in types.capacity[len(CAPACITY) :]):
             raise ValueError("cuts: need units of which few fit into the workers")
-        prices = np.zeros((len(types.rows), len(types.lengths)))
-        of_classes = (entry["prices"][CLASSES[row.where]] for row in CAPACITY)
-        for row, own in enumerate([*of_classes, *(cut["prices"] for cut in cuts)]):
-            for b, price in own:
-                if not (1 <= b <= prices.shape[1] and 0 <= price < LARGEST):
-                    raise ValueError("prices: need numbers >= 0 of blocks that there are")
-                prices[row, b - 1] = price
-        bounds.append(types.bound(rounded(prices))[0])
+        number = {instance.jobs[task.job].id: k for k, task in enumerate(tasks)}
+        bounds.append(least_bound(types, (_read_node(types, number, node) for node in nodes)))
     return sum_of_bounds(bounds)
+
+
+def _cut_row(cut: Mapping[str, Any]) -> ClassRow:
+    return ClassRow(CLASSES.index(cut["workers"]), cut["unit"])
+
+
+def _read_node(
+    types: TypeRelaxation, number: Mapping[str, int], node: Mapping[str, Any]
+) -> Branch | Floats:
+    """Return the branch or the prices that a node of a certificate stands for.
+
+    `number`: of each job of the worker type.
+    """
+    if "job" in node:
+        if node["job"] not in number:
+            raise ValueError(f"job: {node['job']} is not a job of this worker type")
+        k = ATTRIBUTES.index(node["attribute"])
+        return Branch(number[node["job"]], k, node["most"] - _first(types.view, k))
+    prices = np.zeros((len(types.rows), len(types.lengths)))
+    given = [(ClassRow(CLASSES.index(name), 1), own) for name, own in node["prices"].items()]
+    for row, own in [*given, *((_cut_row(cut), cut["prices"]) for cut in node["cuts"])]:
+        for b, price in own:
+            if not (1 <= b <= prices.shape[1] and 0 <= price < LARGEST):
+                raise ValueError("prices: need numbers >= 0 of blocks that there are")
+            prices[types.rows.index(row), b - 1] = price
+    return rounded(prices)

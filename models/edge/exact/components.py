@@ -1,8 +1,9 @@
 """Refutation by worker type: better values of the jobs of each type are refuted on their own.
 
 Worker types share only the PSs. So the bounds of the jobs of each type add up to a bound on all
-jobs. Half the jobs take a small part of the time. Schedules of the types form a schedule of the
-whole; where the PSs do not suffice, some jobs move.
+jobs. Where programs would be large, branch and price raises the bounds first. Half the jobs take
+a small part of the time. Schedules of the types form a schedule of the whole; where the PSs do not
+suffice, some jobs move.
 
 References
 ----------
@@ -11,11 +12,12 @@ for the whole is the lemma on worker types in `models.edge.proof`.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, arrays
+from schedgap.models.edge.bounds.branch_and_price import branch_types
 from schedgap.models.edge.bounds.job_alone import job_bound
 from schedgap.models.edge.bounds.kernel import PRICING
 from schedgap.models.edge.bounds.worker_types import (
@@ -36,6 +38,7 @@ from schedgap.models.search_state import ProofProgress, StageProgress, StageResu
 from schedgap.solvers.proofs.checker import RefusedError
 
 TYPE_SHARE = 0.3  # fraction of the time for the bound by prices of the worker types
+TREE_SHARE = 0.7  # fraction of the time left for branch and price, where programs are large
 LIST_SHARE, LIST_SECONDS = 0.05, 2.0  # limits of the annealing over the lists of one type
 LIST_MOVES = 20  # moves of each job in the first round; a round without improvement is the last
 LOOP_SHARE = 0.9  # fraction of the time for all goals, because writing a program takes its time
@@ -105,15 +108,20 @@ class _Component:
         if value < self.upper:
             self.schedule, self.upper = schedule, value
 
-    def price(self, budget: Budget) -> None:
-        """Find prices that leave out runs of a program that would be too large with all of them."""
+    @property
+    def is_large(self) -> bool:
+        """Whether a program with all runs would be too large."""
         view, slack = compiled(self.instance), self.upper - job_bound(compiled(self.instance))
         sizes = [
             min(slack, len(view.starts(task, k))) * mode.duration
             for task in view.tasks
             for k, mode in enumerate(task.modes)
         ]
-        if sum(sizes) * len(view.workers) > MANY_CELLS:
+        return sum(sizes) * len(view.workers) > MANY_CELLS
+
+    def price(self, budget: Budget) -> None:
+        """Find prices that leave out runs of a program that would be too large with all of them."""
+        if self.is_large:
             found = relaxed(self.instance, self.upper, self.schedule, budget)
             if found is not None:
                 self.lower = max(self.lower, math.ceil(found[0] - 1e-6))
@@ -187,6 +195,30 @@ def type_stage(found: StageProgress, instance: EdgeInstance, *, budget: Budget) 
     return StageResult(trace=trace, value=bounds)
 
 
+def tree_stage(
+    found: StageProgress,
+    instance: EdgeInstance,
+    bounds: Sequence[TypeBound],
+    uppers: Mapping[int, float],
+    *,
+    budget: Budget,
+) -> StageResult:
+    """Raise the bounds of some worker types by branch and price; `value` is the list of bounds.
+
+    `found`: receives bounds on the whole problem. `uppers`: value of a schedule of these types.
+    """
+    view = compiled(instance)
+
+    def report(bounds: Sequence[TypeBound]) -> None:
+        if (bound := whole_bound(view, bounds)) > found.lower:
+            found.bound(bound, certificate(instance, bounds))
+
+    price = PRICING.compiled(instance)
+    raised = branch_types(view, bounds, uppers, budget=budget, price=price, on_better=report)
+    trace = {"by_type": {instance.worker_types[bound.worker_type]: bound.bound for bound in raised}}
+    return StageResult(trace=trace, value=raised)
+
+
 def components_stage(
     progress: ProofProgress[EdgeSchedule],
     instance: EdgeInstance,
@@ -214,13 +246,13 @@ def components_stage(
             best = sign * whole.value(instance)
             progress.incumbent(whole)
 
-    bounds: dict[int, float] = {}
+    bounds: dict[int, TypeBound] = {}
     if not instance.is_batch:
         found = type_stage(progress, instance, budget=budget.share(TYPE_SHARE))
-        bounds = {bound.worker_type: bound.bound for bound in found.value}
+        bounds = {bound.worker_type: bound for bound in found.value}
     for kind, part in components(instance).items():
         lower = job_bound(compiled(part))
-        lower = max(lower, math.ceil(min(bounds.get(kind, lower), none)))
+        lower = max(lower, math.ceil(min(bounds[kind].bound if kind in bounds else lower, none)))
         component = _Component(part, lower, none)
         if schedule is not None:
             ids = {job.id for job in part.jobs}
@@ -228,10 +260,19 @@ def components_stage(
             component.incumbent(EdgeSchedule(own))
         if not instance.is_batch and (annealed := _annealed(part, budget)) is not None:
             component.incumbent(annealed)
-        component.price(budget.share(PRICE_SHARE))
-        component.step = max(1, math.ceil(STEP * (component.upper - component.lower)))
         types.append(component)
     merge()
+    kinds = dict(zip(components(instance), types, strict=True))
+    uppers = {u: component.upper for u, component in kinds.items() if component.is_large}
+    if bounds and uppers:
+        limited = budget.share(TREE_SHARE)
+        trees = tree_stage(progress, instance, list(bounds.values()), uppers, budget=limited)
+        for bound in trees.value:
+            component = kinds[bound.worker_type]
+            component.lower = max(component.lower, math.ceil(min(bound.bound, none)))
+    for component in types:
+        component.price(budget.share(PRICE_SHARE))
+        component.step = max(1, math.ceil(STEP * (component.upper - component.lower)))
     whole, proved, rounds = None, -math.inf, 0
     clock = budget.clock.share(LOOP_SHARE)
     for component in types:
