@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from schedgap.errors import InputError
 from schedgap.instances.edge import EdgeInstance
+from schedgap.models.edge.bounds import branch_and_price
 from schedgap.models.edge.bounds.branch_and_price import TypeTree, branch_types
 from schedgap.models.edge.bounds.certificates import check_certificate
 from schedgap.models.edge.bounds.type_pricing import ATTRIBUTES, TASK, TypeRelaxation
@@ -178,6 +179,19 @@ def test_a_tree_that_is_stopped_at_any_time_has_a_certificate_of_its_bound() -> 
             tree.grow(Steps(steps))
             data = json.loads(json.dumps(certificate(instance, [tree.found()])))
             assert check_certificate(instance, data) == math.ceil(tree.bound)
+
+
+@pytest.mark.parametrize("most", range(1, 6))
+def test_a_tree_never_has_more_nodes_than_a_certificate_takes(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A branch adds two nodes."""
+    monkeypatch.setattr(branch_and_price, "MAX_NODES", most)
+    view = compiled(contended())
+    (known,) = solve_types(view, budget=Budget(Clock(10)))
+    tree = TypeTree(view, known, math.inf, budget=Budget(Clock(10)))
+    assert not tree.grow(Clock(10))
+    assert tree.nodes == len(list(tree.root.preorder())) == most - (most + 1) % 2
 
 
 def refusal(instance: EdgeInstance, data: dict[str, Any]) -> InputError | None:

@@ -227,7 +227,7 @@ class TypeTree:
 
     def grow(self, clock: Clock) -> bool:
         """Branch until time is up; return whether it can go on."""
-        while self.nodes < MAX_NODES and math.ceil(self.bound) < self.upper:
+        while self.nodes + 2 <= MAX_NODES and math.ceil(self.bound) < self.upper:
             if clock.expired():
                 return True
             _, _, node = heapq.heappop(self._leaves)
