@@ -1,5 +1,7 @@
 """Branches on completions: every tree proves a bound, and no tree that leaves schedules out."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -128,6 +130,17 @@ def test_a_tree_that_leaves_schedules_out_is_refused(branches, prices):
         check_certificate(TOY, {"kind": "completions", "branches": branches, "prices": prices})
 
 
+def test_prices_of_many_leaves_are_refused_before_they_fill_the_memory():
+    jobs = [job("j1", 1, [1.0] + [0.0] * 999)]
+    long = instance_of(jobs, horizon=1000)
+    prices = [[leaf, 1, 0, 1.0] for leaf in range(10_000)]  # 16 kB each
+    tracemalloc.start()
+    with pytest.raises(InputError, match="10000 leaves"):
+        check_certificate(long, {"kind": "completions", "branches": [], "prices": prices})
+    assert tracemalloc.get_traced_memory()[1] < 50e6
+    tracemalloc.stop()
+
+
 def test_a_certificate_of_lower_prices_proves_less():
     """Tampering with a price changes what is proved: the checker reads no value."""
     instance = crowd()
@@ -143,6 +156,15 @@ def test_without_time_the_given_prices_are_reported():
     for instance in (TOY, TOY_2, instance_of([])):
         ((bound, certificate),) = branched(instance, -1, seconds=0)
         assert certificate["branches"] == [] and bound >= optimum(instance)
+
+
+def test_a_plan_may_need_almost_nothing_of_a_slot():
+    """The first slot leaves 1e-10 of the work: HiGHS refuses the demand of the second."""
+    work = 2 * (1 + 1e-8 + 1e-10)  # worker-slots
+    rare = {"time_per_sample": work / 60 - 8 / 300, "external_bandwidth": 300.0}
+    instance = instance_of([job("j1", 1, [5, 3, 1, 0], **rare)], [{"gpu": 2, "cpu": 4}])
+    assert optimum(instance) == 3
+    assert branched(instance, 0)[-1][0] == pytest.approx(3)
 
 
 def test_a_generated_instance():

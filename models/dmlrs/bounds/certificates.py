@@ -19,7 +19,7 @@ from schedgap.instances.records import Many
 from schedgap.models.certificates import Certificate, proved, read
 from schedgap.models.dmlrs.bounds.certificate_data import MAX_GRID, is_too_fine
 from schedgap.models.dmlrs.bounds.column_generation import price_all
-from schedgap.models.dmlrs.bounds.completion_branches import tree_bound
+from schedgap.models.dmlrs.bounds.completion_branches import MAX_LEAVES, tree_bound
 from schedgap.models.dmlrs.bounds.machine_patterns import (
     MAX_ROWS,
     MAX_WORKERS,
@@ -126,6 +126,8 @@ def _bound(instance: DmlrsInstance, record: Certificate) -> float:
         by_leaf: dict[int, list[tuple[int, int, float]]] = {}
         for leaf, t, r, price in record.prices:
             by_leaf.setdefault(leaf, []).append((t, r, price))
+        if len(by_leaf) > 2 * MAX_LEAVES:  # before their arrays fill the memory
+            raise ValueError(f"prices of {len(by_leaf)} leaves")
         leaves = {leaf: _dense(rows, T, R) for leaf, rows in by_leaf.items()}
         return tree_bound(instance, record.branches, leaves)
     assert isinstance(record, ResourcePriceCertificate)

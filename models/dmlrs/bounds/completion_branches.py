@@ -46,6 +46,7 @@ MAX_LEAVES = 400  # most parts of a certificate: a checker takes a tenth of a se
 RELATIVE_GAP = 1e-4  # between master and bound of a part
 REPORTED = 1e-4  # least relative improvement that is reported before the end
 DIGITS = 7  # significant digits of a price
+LEAST_DEMAND = 1e-8  # smaller entries are left out of the master, since HiGHS refuses tiny ones
 
 Windows = dict[int, Window]
 Branch = tuple[int, int, int, int]  # job and c; numbers of two branches, or -1 - k of leaf k
@@ -221,7 +222,7 @@ def price_part(
 
     def entries(column: CompletionColumn) -> dict[int, float]:
         flat = column.demand.ravel()
-        places = np.flatnonzero(flat)
+        places = np.flatnonzero(flat > LEAST_DEMAND)
         rows = capacity.positions.ravel()[places].tolist()
         return {**dict(zip(rows, flat[places].tolist(), strict=True)), row_of[column.job]: 1.0}
 
