@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from schedgap.errors import InputError
 from schedgap.instances.edge import EdgeInstance
+from schedgap.instances.edge.compiled import Ints
 from schedgap.models.edge.bounds import branch_and_price
-from schedgap.models.edge.bounds.branch_and_price import TypeTree, branch_types
+from schedgap.models.edge.bounds.branch_and_price import Master, TypeTree, branch_types
 from schedgap.models.edge.bounds.certificates import check_certificate
 from schedgap.models.edge.bounds.type_pricing import ATTRIBUTES, TASK, TypeRelaxation
 from schedgap.models.edge.bounds.type_tree import Branch, halves, least_bound
@@ -192,6 +193,26 @@ def test_a_tree_never_has_more_nodes_than_a_certificate_takes(
     tree = TypeTree(view, known, math.inf, budget=Budget(Clock(10)))
     assert not tree.grow(Clock(10))
     assert tree.nodes == len(list(tree.root.preorder())) == most - (most + 1) % 2
+
+
+def test_the_master_never_loads_more_columns_than_it_keeps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Column generation may have found a hundred thousand, which fill the memory."""
+    monkeypatch.setattr(branch_and_price, "MANY", 5)
+    monkeypatch.setattr(branch_and_price, "KEPT", 4)
+    loaded, add = list[int](), Master.add
+
+    def recorded(master: Master, columns: Ints) -> None:
+        loaded.append(len(columns))
+        add(master, columns)
+
+    monkeypatch.setattr(Master, "add", recorded)
+    view = compiled(contended())
+    (known,) = solve_types(view, budget=Budget(Clock(10)))
+    assert len(known.columns) > 5
+    TypeTree(view, known, 14, budget=Budget(Clock(10)))
+    assert loaded == [4]
 
 
 def refusal(instance: EdgeInstance, data: dict[str, Any]) -> InputError | None:

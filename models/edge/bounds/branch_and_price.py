@@ -79,7 +79,9 @@ class Master:
         self.columns = NO_COLUMNS
 
     def load(self, columns: Ints) -> None:
-        """Begin anew, with some columns."""
+        """Begin anew, with some columns; of too many, only the cheapest by reduced cost."""
+        if len(columns) > MANY:
+            columns = columns[np.argsort(self.reduced(columns), kind="stable")[:KEPT]]
         jobs, rows = len(self.types.tasks), len(self._row)
         free = np.full(jobs, np.inf)
         program = LinearProgram(
@@ -118,8 +120,7 @@ class Master:
     def enter(self, box: Ints) -> None:
         """Forbid the columns outside of a box."""
         if len(self.columns) > MANY:
-            order = np.argsort(self.reduced(self.columns), kind="stable")
-            self.load(self.columns[order[:KEPT]])
+            self.load(self.columns)
         jobs, size = len(self.types.tasks), len(self.columns)
         self._lp.change_costs(np.arange(jobs), np.minimum(self.types.late(box), self._most))
         upper = np.where(self.types.inside(self.columns, box), np.inf, 0.0)
