@@ -174,7 +174,7 @@ def branch_on_completions(
 
     root = Part({}, prices, -priced_bound(instance, prices), [])
     try:
-        price_part(instance, root, upper=upper, budget=budget)
+        price_part(instance, root, upper=upper, budget=budget, on_bound=report)
     except UnsettledError:
         on_bound(root)
         return root.prices
@@ -191,11 +191,16 @@ def branch_on_completions(
 
 
 def price_part(
-    instance: DmlrsInstance, part: Part, *, upper: Callable[[], float], budget: Budget
+    instance: DmlrsInstance,
+    part: Part,
+    *,
+    upper: Callable[[], float],
+    budget: Budget,
+    on_bound: Callable[[float], None] = lambda bound: None,
 ) -> None:
     """Improve the prices of a part by column generation, and choose the branch that splits it.
 
-    `upper`: minus the value of the incumbent.
+    `upper`: minus the value of the incumbent. `on_bound`: receives minus each better bound.
 
     Raises
     ------
@@ -233,6 +238,7 @@ def price_part(
         bound, completions = evaluate(instance, prices, part.windows)
         if -bound > part.bound:
             part.bound, part.prices = -bound, prices
+            on_bound(part.bound)
         if part.bound >= upper():
             return Priced(None, part.bound)
         columns = [
