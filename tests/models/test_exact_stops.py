@@ -30,7 +30,7 @@ def test_a_search_that_is_stopped_returns_a_bound_with_evidence(
     [
         ("dmlrs", "highs", 1, 5, 1_000),
         ("edge", "highs", 1, 12, 100),
-        ("elastic", "highs", 1, 10, 200),
+        ("elastic", "highs", 1, 10, 800),
         ("hare", "highs", 2, 8, 300),
         ("ring", "cp-sat", 1, 9, 30),
     ],
