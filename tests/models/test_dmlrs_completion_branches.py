@@ -15,6 +15,7 @@ from schedgap.models.dmlrs.bounds.completion_branches import (
     MAX_LEAVES,
     branch_on_completions,
     flattened,
+    narrowed,
 )
 from schedgap.models.dmlrs.bounds.pricing import priced_bound
 from schedgap.models.method import Budget
@@ -90,6 +91,18 @@ def test_branches_close_what_prices_leave_open():
     before = [bound for bound, certificate in found if not certificate["branches"]]
     assert before[-1] == pytest.approx(9 + 8 / 3, rel=1e-3)
     assert found[-1][1]["branches"]
+
+
+def test_a_branch_leaves_no_completion_out():
+    """A completion or a rejection, slot T + 1, is in the window of exactly one of both parts."""
+    never = TOY.horizon + 1
+    for first in range(1, never + 1):
+        for last in range(first, never + 1):
+            for c in range(1, never):
+                parts = [part[0] for part in narrowed(TOY, {0: (first, last)}, 0, c)]
+                for f in range(1, never + 1):
+                    inside = sum(low <= f <= high for low, high in parts)
+                    assert inside == (first <= f <= last)
 
 
 def test_windows_by_hand():
