@@ -56,7 +56,8 @@ REPLACED = {  # settings that have no effect with a file
     "machines": ("mix",),
     "rates": ("bandwidth", *_EXCHANGES),
 }
-ONLY_ARRIVALS = REPLACED | {"jobs": ("arrival_span",)}  # settings without effect then
+# Settings that have no effect with a file of which only the arrivals are used.
+ONLY_ARRIVALS = REPLACED | {"jobs": ("arrival_span",)}
 
 
 def _check_files(request: Request) -> None:

@@ -72,7 +72,7 @@ def test_bounds_hold_and_are_what_their_certificates_prove(instance, share):
         assert check_certificate(instance, certificate) == pytest.approx(bound, rel=1e-12)
 
 
-def crowd():
+def two_jobs_for_one_machine():
     """Two jobs of 4 worker-slots in pairs, and one machine that holds a pair: 9, 8 on time, or 0.
 
     Each needs both slots in which it is worth anything.
@@ -84,7 +84,7 @@ def crowd():
 
 def test_branches_close_what_prices_leave_open():
     """4 CPUs hold a pair and a third of another: prices prove 9 + 8 / 3; one branch proves 9."""
-    instance = crowd()
+    instance = two_jobs_for_one_machine()
     assert optimum(instance) == 9
     found = branched(instance, 9)
     assert found[-1][0] == pytest.approx(9, rel=1e-6)
@@ -157,7 +157,7 @@ def test_prices_of_many_leaves_are_refused_before_they_fill_the_memory():
 
 def test_a_certificate_of_lower_prices_proves_less():
     """Tampering with a price changes what is proved: the checker reads no value."""
-    instance = crowd()
+    instance = two_jobs_for_one_machine()
     bound, certificate = branched(instance, 9)[-1]
     for k, row in enumerate(certificate["prices"]):
         changed = [*certificate["prices"]]

@@ -241,3 +241,19 @@ def test_a_changed_tree_proves_less_or_is_refused(proof: dict[str, Any]) -> None
             assert (error.path or "").startswith("certificate") and "\n" not in str(error)
             refused += 1
     assert refused > len(tree)
+
+
+def test_the_reason_of_a_refusal_names_the_place(proof: dict[str, Any]) -> None:
+    entry = proof["types"][0]
+    leaf = next(k for k, node in enumerate(entry["tree"]) if "job" not in node)
+    first, *others = entry["tree"]
+    wrong = {
+        "certificate.types[0].block": {"block": 0},
+        "certificate.types[0].tree[0].attribute": {"tree": [first | {"attribute": "x"}, *others]},
+        f"certificate.types[0].tree[{leaf}].cuts": {
+            "tree": [*entry["tree"][:leaf], entry["tree"][leaf] | {"cuts": 0}]
+        },
+    }
+    for path, change in wrong.items():
+        error = refusal(contended(), proof | {"types": [entry | change]})
+        assert error is not None and error.path == path

@@ -10,10 +10,10 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from schedgap.instances.edge import EdgeInstance
-from schedgap.instances.records import Count, Id, Many, Record
+from schedgap.instances.records import HIDDEN, Count, Id, Many, Record
 from schedgap.lazy import Module
 from schedgap.models.certificates import Certificate, proved, read
 from schedgap.models.edge.bounds.type_tree import MAX_NODES
@@ -58,6 +58,10 @@ class CutPrices(Record):
     prices: Many[BlockPrice]
 
 
+def _has(given: object, key: str) -> bool:
+    return isinstance(given, Mapping) and key in given
+
+
 class LeafPrices(Record):
     """Prices of the capacities and of cuts."""
 
@@ -84,13 +88,25 @@ class TypeBranch(Record):
     most: Index
 
 
+TreeNode = Annotated[
+    Annotated[TypeBranch, Tag(f"{HIDDEN}branch")] | Annotated[LeafPrices, Tag(f"{HIDDEN}leaf")],
+    Discriminator(lambda given: HIDDEN + ("branch" if _has(given, "job") else "leaf")),
+]
+
+
 class TypeTree(Record):
     """A tree of branches for one worker type, with prices in its leaves, in preorder."""
 
     worker_type: Id
     slots: Count
     block: Count
-    tree: Annotated[Many[TypeBranch | LeafPrices], Field(min_length=1, max_length=MAX_NODES)]
+    tree: Annotated[Many[TreeNode], Field(min_length=1, max_length=MAX_NODES)]
+
+
+TypeEntry = Annotated[
+    Annotated[TypePrices, Tag(f"{HIDDEN}prices")] | Annotated[TypeTree, Tag(f"{HIDDEN}tree")],
+    Discriminator(lambda given: HIDDEN + ("tree" if _has(given, "tree") else "prices")),
+]
 
 
 class JobBoundCertificate(Certificate):
@@ -115,7 +131,7 @@ class TypeBoundCertificate(Certificate):
     """Prices of classes of servers; types that are left out have price 0."""
 
     kind: Literal["type-bound"]
-    types: Many[TypePrices | TypeTree]
+    types: Many[TypeEntry]
 
 
 KINDS: Mapping[str, type[Certificate]] = {
