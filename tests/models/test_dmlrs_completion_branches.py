@@ -144,6 +144,11 @@ def test_a_tree_that_leaves_schedules_out_is_refused(branches, prices):
         check_certificate(TOY, {"kind": "completions", "branches": branches, "prices": prices})
 
 
+def test_a_missing_branch_is_named():
+    with pytest.raises(InputError, match="no branch 1"):
+        check_certificate(TOY, {"kind": "completions", "branches": [[0, 2, 1, -1]], "prices": []})
+
+
 def test_prices_of_many_leaves_are_refused_before_they_fill_the_memory():
     jobs = [job("j1", 1, [1.0] + [0.0] * 999)]
     long = instance_of(jobs, horizon=1000)

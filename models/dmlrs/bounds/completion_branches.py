@@ -110,8 +110,8 @@ def tree_bound(
     Raises
     ------
     ValueError
-        When a branch or leaf is reached twice, or prices are of none that is reached; when a branch
-        has no such job or slot, or the tree is too large.
+        If a branch is missing, if a branch or leaf is reached twice, if prices belong to a leaf that
+        is not reached, if a job or slot does not exist, or if the tree is too large.
     """
     bounds, reached = [0.0], set[int]()
     none = np.zeros((instance.horizon, len(instance.resources)))
@@ -124,6 +124,8 @@ def tree_bound(
         if number < 0:
             bounds.append(priced_bound(instance, prices.get(-1 - number, none), windows))
             continue
+        if number >= len(branches):
+            raise ValueError(f"no branch {number}")
         job, c, early, late = branches[number]
         if not (0 <= job < len(instance.jobs) and 1 <= c <= instance.horizon):
             raise ValueError(f"branch {number} has no such job or slot")
