@@ -1,4 +1,4 @@
-"""Prices, and branches on the completions of jobs (ours): what prices alone cannot see.
+"""Branches on the completions of jobs (ours), with prices of the resources in each part.
 
 The dual (10), (11) lets a job complete in part early and in part late, and be admitted in part. A
 branch forbids this: a job completes in slot c or earlier, or it completes later or never. Every
@@ -42,7 +42,7 @@ from schedgap.models.mechanisms.branch_and_price import OUT_OF_TIME, UnsettledEr
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster
 from schedgap.models.method import Budget
 
-MAX_LEAVES = 400  # most parts of a certificate: a checker takes a tenth of a second for each
+MAX_LEAVES = 400  # a checker takes a tenth of a second for each part
 RELATIVE_GAP = 1e-4  # between master and bound of a part
 REPORTED = 1e-4  # least relative improvement that is reported before the end
 DIGITS = 7  # significant digits of a price
@@ -105,13 +105,13 @@ def tree_bound(
     """Return the bound on every schedule that a tree of branches proves.
 
     `branches`: branch 0 is the root; without branches, leaf 0 is. `prices`: prices [t, r] by leaf;
-    a leaf without prices has none above 0.
+    all prices of other leaves are 0.
 
     Raises
     ------
     ValueError
-        If a branch is missing, if a branch or leaf is reached twice, if prices belong to a leaf that
-        is not reached, if a job or slot does not exist, or if the tree is too large.
+        If a branch is missing, a branch or leaf is reached twice, a leaf with prices is not
+        reached, a job or slot does not exist, or the tree is too large.
     """
     bounds, reached = [0.0], set[int]()
     none = np.zeros((instance.horizon, len(instance.resources)))
@@ -143,10 +143,10 @@ def branch_on_completions(
     budget: Budget,
     on_bound: Callable[[Part], None],
 ) -> Floats:
-    """Look for prices, then branch on completions, for better and better bounds.
+    """Generate columns, then branch on completions, and report each better bound.
 
-    `prices` [t, r]: to begin with. `upper`: minus the value of the incumbent. `on_bound`: receives
-    the root of the tree that proves a better bound.
+    `prices` [t, r]: the first prices. `upper`: minus the value of the incumbent. `on_bound`:
+    receives the root of the tree that proves a better bound.
 
     Return the prices [t, r] before the first branch.
     """
@@ -279,7 +279,7 @@ def price_part(
 def choose(
     instance: DmlrsInstance, support: Sequence[tuple[CompletionColumn, float]]
 ) -> tuple[int, int] | None:
-    """Return job and c of the branch that parts the most utility, None if no job is split.
+    """Return job and slot c of the branch that separates the most utility; None if no job is split.
 
     `support`: the plans in use, with their shares.
     """

@@ -45,13 +45,13 @@ from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.programs.arrays import LinearProgram
 from schedgap.solvers.programs.sparse import sparse
 
-BLOCKS = 64  # at most so many at first
+BLOCKS = 64  # largest number of blocks at first
 GAP, CLOSED = 1.0, 0.01  # slots between master and bound: to branch; to need no branch
 SMOOTHING = 0.5  # weight of the best prices in the pricing
 VIOLATED = 0.02, 0.3  # relative: a cut that the master violates by more gets a row; root, others
-MANY, KEPT = 1_200, 400  # columns from which on, and down to which, the master drops some
+MANY, KEPT = 1_200, 400  # a master of more than MANY columns keeps only KEPT
 SLICE = 0.05  # fraction of the time for which one tree grows
-IMPROVING = 1e-4  # reduced costs, which rounded prices distort less
+IMPROVING = 1e-4  # least reduction of the cost by a new column; the rounding of prices is less
 TINY = 1e-6
 
 
@@ -79,7 +79,7 @@ class Master:
         self.columns = NO_COLUMNS
 
     def load(self, columns: Ints) -> None:
-        """Begin anew, with some columns; of too many, only the cheapest by reduced cost."""
+        """Start a new master; of too many columns, the ones of least reduced cost stay."""
         if len(columns) > MANY:
             columns = columns[np.argsort(self.reduced(columns), kind="stable")[:KEPT]]
         jobs, rows = len(self.types.tasks), len(self._row)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from schedgap.instances.edge.compiled import Floats, Ints
 from schedgap.models.edge.bounds.type_pricing import TypeRelaxation
 
-MAX_NODES = 5_000  # a certificate with as many is evaluated in a minute or so
+MAX_NODES = 5_000  # a certificate of this size is evaluated in about a minute
 
 
 class Branch(NamedTuple):

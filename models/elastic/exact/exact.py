@@ -1,7 +1,7 @@
 """`exact` (ours): a good incumbent, CP-SAT, then refutation of better values.
 
-Lists by the prices of a relaxation come first: they need no child process, so they are there even
-where the processor is busy. Small instances are then closed at once: all values below the
+Lists by the prices of a relaxation come first: they need no child process, so a busy processor
+delays them least. Small instances are then closed at once: all values below the
 incumbent's are refuted, which leaves a proof. Otherwise a local search follows, where it is
 compiled, and CP-SAT on intervals. Then the prover refutes values from the bound of column
 generation up to the incumbent's, and finds better schedules on its way. Where that leaves a gap, a
