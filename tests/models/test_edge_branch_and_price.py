@@ -168,18 +168,26 @@ def test_a_tree_closes_the_gap_of_the_relaxation(proof: dict[str, Any]) -> None:
     assert check_certificate(contended(), proof) == 14
 
 
-def test_a_tree_that_is_stopped_at_any_time_has_a_certificate_of_its_bound() -> None:
-    """A leaf that was stopped has other prices afterwards."""
+@pytest.mark.parametrize(("blocks", "upper"), [(64, 14), (2, 16)])
+def test_a_tree_that_is_stopped_at_any_time_has_a_certificate_of_its_bound(
+    blocks: int, upper: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A leaf that was stopped has other prices afterwards; blocks of slots are halved."""
+    monkeypatch.setattr(branch_and_price, "BLOCKS", blocks)
     instance = contended()
     view = compiled(instance)
     (known,) = solve_types(view, budget=Budget(Clock(10)), block=4)
     weak = replace(known, bound=-1.0, prices=0 * known.prices, columns=known.columns[:0])
-    for steps in range(1, 12):
-        tree = TypeTree(view, weak, 14, budget=Budget(Clock(10)))
+    halved = False
+    for steps in (1, 2, 5, 11):
+        tree = TypeTree(view, weak, upper, budget=Budget(Clock(10)))
+        first = tree.types.block
         for _ in range(60):
             tree.grow(Steps(steps))
             data = json.loads(json.dumps(certificate(instance, [tree.found()])))
             assert check_certificate(instance, data) == math.ceil(tree.bound)
+        halved |= tree.types.block < first
+    assert halved == (blocks == 2)
 
 
 @pytest.mark.parametrize("most", range(1, 6))

@@ -59,7 +59,8 @@ class CutPrices(Record):
 
 
 def _has(given: object, key: str) -> bool:
-    return isinstance(given, Mapping) and key in given
+    """Return whether data, or the record made of them, has a key."""
+    return key in given if isinstance(given, Mapping) else hasattr(given, key)
 
 
 class LeafPrices(Record):
