@@ -16,7 +16,7 @@ from schedgap.models.method import Budget, RunContext
 from schedgap.models.program import Known, program_stage
 from schedgap.models.search_state import Relay, SearchState, StageProgress, StageResult
 
-MOVES, COMPILED_MOVES = 50, 400  # moves per task of the first local search
+MOVES, COMPILED_MOVES = 50, 2000  # moves per task of the first local search
 SEARCH_SHARE, SEARCH_SECONDS = 0.08, 4.0
 
 
