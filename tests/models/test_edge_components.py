@@ -107,10 +107,10 @@ def data_of(instance: EdgeInstance, found: Proof) -> dict[str, Any]:
     return data
 
 
-def components_alone(instance: EdgeInstance, most: int = -1) -> tuple[StageResult, Found]:
+def components_alone(instance: EdgeInstance, most: int = 10**9) -> tuple[StageResult, Found]:
     """Bounds hold, proofs are accepted for what they claim and for nothing that is false.
 
-    `most`: entries of a program above which prices come by column generation.
+    `most`: entries of a program above which branch and price takes its place.
     """
     optimum, schedule = best_schedule(instance)
     least = (-1 if instance.is_batch else 1) * optimum
@@ -139,8 +139,9 @@ def components_alone(instance: EdgeInstance, most: int = -1) -> tuple[StageResul
 def test_components_bound_the_whole(instance: EdgeInstance, most: int) -> None:
     if infeasibility_reason(instance) is not None:  # then no method is asked
         return
-    report, _ = components_alone(instance, most)
-    assert report.complete or len(components(instance)) > 1
+    report, found = components_alone(instance, most)
+    assert report.complete or len(components(instance)) > 1 or most < 0
+    assert not (found.proofs and most < 0)
 
 
 @pytest.mark.nightly

@@ -67,21 +67,17 @@ def solve_bound(
     *,
     slots: int,
     budget: Budget,
-    first_runs: Sequence[PlacedRun] = (),
     gap: float = 1e-6,
     on_bound: Callable[[float, CapacityPrices], None] | None = None,
 ) -> RelaxationBound:
     """Solve the linear relaxation; every bound on the way is valid.
 
-    `slots`: number of slots with prices, from the window's first; see `LagrangianDual`.
-    `first_runs`: first columns, such as the incumbent's. `gap`: relative difference between
-    master and bound at which to stop.
-    `on_bound`: called with every better bound and the prices that prove it.
+    `slots`: number of slots with prices, from the window's first; see `LagrangianDual`. `gap`:
+    relative difference between master and bound at which to stop. `on_bound`: called with every
+    better bound and the prices that prove it.
     """
     lagrangian, master = LagrangianDual(view, slots), _Master(view, slots)
     artificial_cost = _artificial_cost(view)
-    if in_time := [run for run in first_runs if run.end < view.first + slots]:
-        master.program.begin(master.columns(in_time))
     # One further column of each job keeps the master feasible: ending late, or artificial.
     if view.tasks:
         late = np.minimum(lagrangian.late_costs, artificial_cost)

@@ -1,9 +1,9 @@
 """Refutation by worker type: better values of the jobs of each type are refuted on their own.
 
 Worker types share only the PSs. So the bounds of the jobs of each type add up to a bound on all
-jobs. Where programs would be large, branch and price raises the bounds first. Half the jobs take
-a small part of the time. Schedules of the types form a schedule of the whole; where the PSs do not
-suffice, some jobs move.
+jobs. Where programs would be too large, branch and price raises the bounds instead. Half the jobs
+take a small part of the time. Schedules of the types form a schedule of the whole; where the PSs
+do not suffice, some jobs move.
 
 References
 ----------
@@ -27,7 +27,7 @@ from schedgap.models.edge.bounds.worker_types import (
     whole_bound,
 )
 from schedgap.models.edge.decisions import compiled, sense
-from schedgap.models.edge.exact.prove import GoalSearch, TypeProof, of_types, relaxed
+from schedgap.models.edge.exact.prove import GoalSearch, TypeProof, of_types
 from schedgap.models.edge.heuristics.list_search import anneal_types
 from schedgap.models.edge.heuristics.lists import best_list
 from schedgap.models.edge.heuristics.partial_schedule import PartialSchedule
@@ -38,15 +38,14 @@ from schedgap.models.search_state import ProofProgress, StageProgress, StageResu
 from schedgap.solvers.proofs.checker import RefusedError
 
 TYPE_SHARE = 0.3  # fraction of the time for the bound by prices of the worker types
-TREE_SHARE = 0.7  # fraction of the time left for branch and price, where programs are large
+TREE_SHARE = 0.7  # fraction of the time left for branch and price, if other types have goals
 LIST_SHARE, LIST_SECONDS = 0.05, 2.0  # limits of the annealing over the lists of one type
 LIST_MOVES = 20  # moves of each job in the first round; a round without improvement is the last
 LOOP_SHARE = 0.9  # fraction of the time for all goals, because writing a program takes its time
 # Limits of one goal at a time; twice as long if the nearest goal takes longer.
 GOAL_SHARE, GOAL_SECONDS = 0.1, 2.0
 QUICK = 0.3  # a goal refuted within this fraction of its time doubles the step to the next one
-MANY_CELLS = 4_000_000  # entries of a program, from which prices come by column generation
-PRICE_SHARE = 0.3  # fraction of the time for these prices
+MANY_CELLS = 4_000_000  # a program of more entries takes too long to write
 STEP = 0.25  # first step above the known bound, as a fraction of the gap of the type
 
 
@@ -90,7 +89,6 @@ class _Component:
     limit: float = GOAL_SECONDS  # time limit of a goal, in seconds
     spent: float = 0.0  # seconds
     note: str = ""  # why no proof can be found
-    pools: list[dict[str, Any]] = field(default_factory=list)  # prices of a large program
     prices: list[dict[str, Any]] = field(default_factory=list)  # the last ones of the last goal
     searches: dict[int, GoalSearch] = field(default_factory=dict)  # stopped ones, by goal
 
@@ -119,14 +117,6 @@ class _Component:
         ]
         return sum(sizes) * len(view.workers) > MANY_CELLS
 
-    def price(self, budget: Budget) -> None:
-        """Find prices that leave out runs of a program that would be too large with all of them."""
-        if self.is_large:
-            found = relaxed(self.instance, self.upper, self.schedule, budget)
-            if found is not None:
-                self.lower = max(self.lower, math.ceil(found[0] - 1e-6))
-                self.pools.append(found[1])
-
     def advance(self, most: float, budget: Budget) -> None:
         """Refute a goal, find a schedule of this value, or leave it for later.
 
@@ -140,8 +130,7 @@ class _Component:
         try:
             if goal not in self.searches:
                 limited = replace(budget, clock=clock)
-                pools = [*self.pools, *self.prices]
-                self.searches[goal] = GoalSearch(self.instance, goal, limited, pools)
+                self.searches[goal] = GoalSearch(self.instance, goal, limited, self.prices)
             search = self.searches[goal]
             if search.pools and search.pools[-1]["p"]:
                 self.prices = search.pools[-1:]
@@ -264,14 +253,15 @@ def components_stage(
     merge()
     kinds = dict(zip(components(instance), types, strict=True))
     uppers = {u: component.upper for u, component in kinds.items() if component.is_large}
+    for component in types:
+        component.note = "the program is too large" if component.is_large else ""
     if bounds and uppers:
-        limited = budget.share(TREE_SHARE)
+        limited = budget.share(TREE_SHARE if len(uppers) < len(types) else LOOP_SHARE)
         trees = tree_stage(progress, instance, list(bounds.values()), uppers, budget=limited)
         for bound in trees.value:
             component = kinds[bound.worker_type]
             component.lower = max(component.lower, math.ceil(min(bound.bound, none)))
     for component in types:
-        component.price(budget.share(PRICE_SHARE))
         component.step = max(1, math.ceil(STEP * (component.upper - component.lower)))
     whole, proved, rounds = None, -math.inf, 0
     clock = budget.clock.share(LOOP_SHARE)

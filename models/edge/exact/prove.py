@@ -10,10 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedgap.instances.edge import EdgeInstance, EdgeSchedule, Placement
-from schedgap.models.edge.bounds.column_generation import solve_bound, too_large
-from schedgap.models.edge.decisions import compiled
-from schedgap.models.edge.exact.cg_bound import last_slot
-from schedgap.models.edge.placements import runs_from_schedule, valid_schedule
+from schedgap.models.edge.placements import valid_schedule
 from schedgap.models.edge.proof import Model
 from schedgap.models.method import Budget
 from schedgap.solvers.children.clock import Clock
@@ -167,31 +164,6 @@ def priced(model: Model, budget: Budget) -> dict[str, Any]:
     unit = np.round(price * 2.0**PRICE_BITS).astype(int).tolist()
     cells = [[*cell, p] for cell, p in zip(model.cells, unit, strict=True) if p]
     return {"o": 1 << PRICE_BITS, "p": cells}
-
-
-def relaxed(
-    instance: EdgeInstance, upper: int, schedule: EdgeSchedule | None, budget: Budget
-) -> tuple[float, dict[str, Any]] | None:
-    """Return the bound of the relaxation of (4) and its prices, as a vector of a proof file.
-
-    None if it is too large, or time is up before the first bound. `upper`: the prices cover the
-    slots of schedules with a value below this. `schedule`: its runs are the first columns.
-    """
-    view = compiled(instance)
-    slots = view.slots if instance.is_batch else last_slot(view, upper) - view.first + 1
-    if too_large(view, slots):
-        return None
-    runs = () if schedule is None else runs_from_schedule(instance, schedule)
-    found = solve_bound(view, slots=slots, first_runs=runs, budget=budget)
-    if found.bound is None or found.prices is None:
-        return None
-    cells = [
-        [s, first + k, view.first + t, unit]
-        for first, prices in ((0, found.prices.workers), (len(view.workers[0]), found.prices.ps))
-        for s, k, t in np.argwhere(prices).tolist()
-        if (unit := round(float(prices[s, k, t]) * 2.0**PRICE_BITS))
-    ]
-    return found.bound, {"o": 1 << PRICE_BITS, "p": cells}
 
 
 def schedule_of(
