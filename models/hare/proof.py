@@ -275,38 +275,46 @@ class HareSpace:
         self, job: JobSteps, windows: Windows, paid: Ints, bits: int
     ) -> tuple[int, list["_Layer"]]:
         """Return the least cost of a job in its windows, NEVER if none, and its rounds."""
-        reach = np.full(job.span + 1, NEVER, dtype=np.int64)
-        reach[0] = 0
+        reach, before = np.zeros(1, dtype=np.int64), range(1)
         layers: list[_Layer] = []
         for r, tasks in enumerate(job.rounds):
+            ends = np.flatnonzero(windows.barrier[r])
+            if not len(ends):
+                return NEVER, []
+            after = range(int(ends[0]), int(ends[-1]) + 1)
             groups: dict[tuple[Any, ...], list[int]] = {}
             for j in tasks:
                 key = (*job.train[j], *job.duration[j], windows.start[j].tobytes())
                 groups.setdefault(key, []).append(j)
-            made = [_group(job, own, windows.start[own[0]], paid) for own in groups.values()]
-            total = np.zeros((job.span + 1, job.span + 1), dtype=np.int64)
+            made = [
+                _group(job, own, windows.start[own[0]], paid, before, after)
+                for own in groups.values()
+            ]
+            total = np.zeros((len(before), len(after)), dtype=np.int64)
             for group in made:
                 shut = group.between >= NEVER
                 total += np.where(shut, 0, len(group.tasks) * group.between)
                 total[shut] = NEVER
                 np.minimum(total, NEVER, out=total)
-            after = np.minimum((reach[:, None] + total).min(axis=0), NEVER)
-            after[~windows.barrier[r]] = NEVER
-            layers.append(_Layer(reach, after, total, made))
-            reach = after
-        ends = (job.weight * (job.arrival + np.arange(job.span + 1, dtype=np.int64))) << bits
+            least = np.minimum((reach[:, None] + total).min(axis=0), NEVER)
+            least[~windows.barrier[r][after.start : after.stop]] = NEVER
+            layers.append(_Layer(before, after, reach, least, total, made))
+            reach, before = least, after
+        ends = (job.weight * (job.arrival + np.array(before))) << bits
         return int(np.minimum(reach + ends, NEVER).min()), layers
 
     def _within(
         self, job: JobSteps, windows: Windows, limit: int, layers: list["_Layer"], bits: int
     ) -> Windows:
         """Return the barriers and starts of schedules of the job that cost `limit` at most."""
-        rest = (job.weight * (job.arrival + np.arange(job.span + 1, dtype=np.int64))) << bits
+        rest = (job.weight * (job.arrival + np.array(layers[-1].ends))) << bits
         barrier, start = list(windows.barrier), list(windows.start)
         for r in reversed(range(len(job.rounds))):
             layer = layers[r]
+            first, final = layer.begins[0], layer.ends[-1]
             rest = np.where(layer.after < NEVER, rest, NEVER)
-            barrier[r] = windows.barrier[r] & (layer.after + rest <= limit)
+            barrier[r] = np.zeros_like(windows.barrier[r])
+            barrier[r][layer.ends[0] : final + 1] = layer.after + rest <= limit
             for group in layer.groups:
                 # All of the round but one task of this group, and the rest of the job.
                 others = np.where(
@@ -321,13 +329,12 @@ class HareSpace:
                 for j in group.tasks:
                     allowed = np.zeros_like(windows.start[j])
                     for k, duration in enumerate(job.duration[j]):
-                        last = job.span - duration
-                        if last >= 0:
-                            t = np.arange(last + 1)
-                            cost = through[t, t + duration] + group.start[k][: last + 1]
-                            allowed[k, : last + 1] = windows.start[j][k, : last + 1] & (
-                                cost <= limit
-                            )
+                        t = np.arange(first, final + 1 - duration)
+                        s = np.minimum(t, layer.begins[-1]) - first
+                        e = np.maximum(t + duration, layer.ends[0]) - layer.ends[0]
+                        allowed[k, t] = windows.start[j][k, t] & (
+                            through[s, e] + group.start[k] <= limit
+                        )
                     start[j] = allowed
             rest = np.minimum((layer.total + rest[None, :]).min(axis=1), NEVER)
         return Windows(tuple(barrier), tuple(start))
@@ -337,34 +344,37 @@ class _Group(NamedTuple):
     """Alike tasks of a round with equal windows."""
 
     tasks: list[int]
-    start: list[Ints]  # [k][t] price of one task that starts at t
+    start: list[Ints]  # [k][t] price of one task, by start from the first barrier before it on
     between: Ints  # [s, e] least price between barriers s and e
 
 
 class _Layer(NamedTuple):
     """One round: least costs at the barriers before and after it, and of the round between them."""
 
-    before: Ints
-    after: Ints
+    begins: range  # from the first open barrier before it to the last
+    ends: range  # the same after it
+    before: Ints  # [s]
+    after: Ints  # [e]
     total: Ints  # [s, e]
     groups: list[_Group]
 
 
-def _group(job: JobSteps, tasks: list[int], allowed: Bools, paid: Ints) -> _Group:
+def _group(
+    job: JobSteps, tasks: list[int], allowed: Bools, paid: Ints, before: range, after: range
+) -> _Group:
     """Return what one task of some alike ones costs, by start and between barriers."""
-    j, steps = tasks[0], job.span + 1
-    between = np.full((steps, steps), NEVER, dtype=np.int64)
+    j = tasks[0]
+    between = np.full((len(before), len(after)), NEVER, dtype=np.int64)
     starts = []
-    later = np.arange(steps)[:, None] <= np.arange(steps)[None, :]  # [s, u] u is s or later
     for k, (train, duration) in enumerate(zip(job.train[j], job.duration[j], strict=True)):
-        cost = np.full(steps, NEVER, dtype=np.int64)
-        last = job.span - duration
-        if last >= 0:
-            u = np.arange(last + 1)
-            used = paid[k, job.arrival + u + train] - paid[k, job.arrival + u]
-            cost[: last + 1] = np.where(allowed[k, : last + 1], used, NEVER)
-            cheapest = np.minimum.accumulate(np.where(later, cost[None, :], NEVER), axis=1)
-            np.minimum(between[:, duration:], cheapest[:, : last + 1], out=between[:, duration:])
+        t = np.arange(before[0], after[-1] + 1 - duration)  # starts that fit
+        used = paid[k, job.arrival + t + train] - paid[k, job.arrival + t]
+        cost = np.where(allowed[k, t], used, NEVER)
+        later = np.array(before)[:, None] <= t
+        cheapest = np.minimum.accumulate(np.where(later, cost, NEVER), axis=1)
+        last = np.array(after) - duration - before[0]  # the last start that ends by a barrier
+        fits = last >= 0
+        between[:, fits] = np.minimum(between[:, fits], cheapest[:, last[fits]])
         starts.append(cost)
     return _Group(tasks, starts, between)
 

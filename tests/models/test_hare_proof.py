@@ -164,7 +164,7 @@ def test_times_count_from_the_first_arrival() -> None:
 def test_what_does_not_fit_into_memory_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    job = {"rounds": 1, "tasks_per_round": 1, "weight": 0, "training_time": {"k": 1}}
+    job = {"rounds": 2, "tasks_per_round": 1, "weight": 0, "training_time": {"k": 1}}
     long = job | {"training_time": {"k": 10**6}}  # tables of 10^12 pairs of steps
     instance = instance_of({"g": "k"}, [job, long])
     data = proof_data(instance, -1, vectors=[{"q": 0, "p": []}], cuts=[], tree=[{"v": 0}])
