@@ -25,6 +25,7 @@ _INTERVALS = partial(_at("programs.intervals:build"), max_intervals=MAX_ROWS)
 _RULE = _at("algorithms.hare:place")  # options of Algorithm 1
 _KERNEL = "schedgap.models.hare.heuristics.kernel:KERNEL"
 _PRICING = "schedgap.models.hare.bounds.kernel:PLANS"
+_SCHEDULES = "schedgap.models.hare.exact.kernel:SCHEDULES"
 _ON_RELAXATION = Keywords(_RULE, _at("algorithms.hare:cut_loop"))
 
 METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
@@ -32,7 +33,7 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
     Method("exact", "exact", _at("exact.exact:exact"),
            "local search, CP-SAT, and branch and price over schedules of single jobs",
            "ours", ours=True, engines=("cp-sat", "highs"), runs_children=True, seeded=True,
-           kernels=(_KERNEL, _PRICING)),
+           kernels=(_KERNEL, _PRICING, _SCHEDULES)),
     Method("big-m", "exact", _solved(_BIG_M),
            "the paper's program, with a big-M row for each order of two tasks on a GPU",
            "(4)-(8)", engines=LINEAR_ENGINES, seeded=True),

@@ -17,7 +17,7 @@ from schedgap.models.hare import proof
 from schedgap.models.hare.algorithms.list_wspt import list_wspt
 from schedgap.models.hare.decode import to_schedule
 from schedgap.models.hare.exact.branch_and_price import BranchAndPrice
-from schedgap.models.hare.exact.job_pricing import JobWindows
+from schedgap.models.hare.exact.kernel import JobWindows
 from schedgap.models.hare.exact.proof_log import ProofLog
 from schedgap.models.hare.exact.prove import prove_goal
 from schedgap.models.hare.integer_time import steps
@@ -94,13 +94,13 @@ def test_branches_part_the_schedules_of_three_kinds_of_gpus() -> None:
     search = BranchAndPrice(instance, one_after_the_other, budget=Budget())
     (root,) = (job.root for job in search.jobs)
     found = leaves(search, [root])
-    cells = [np.argwhere(table == 0).tolist() for table in (*root.barrier, *root.start)]
+    cells = [np.argwhere(table).tolist() for table in (*root.barrier, *root.start)]
     assert [len({kind for kind, _ in starts}) for starts in cells[1:]] == [3, 3]
     for (end,), first, second in product(*cells):
         inside = [
             leaf
             for leaf in found
-            if leaf.barrier[0][end] == leaf.start[0][*first] == leaf.start[1][*second] == 0
+            if leaf.barrier[0, end] and leaf.start[0, *first] and leaf.start[1, *second]
         ]
         assert len(inside) == 1
 

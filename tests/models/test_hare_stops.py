@@ -14,7 +14,7 @@ from schedgap.models.hare import FAMILY
 from schedgap.models.hare.baselines.gavel_fifo import gavel_fifo
 from schedgap.models.hare.bounds.certificates import check_certificate
 from schedgap.models.hare.exact import branch_and_price, exact, stages
-from schedgap.models.hare.exact.job_pricing import JobWindows
+from schedgap.models.hare.exact.kernel import JobWindows
 from schedgap.models.hare.heuristics import initial
 from schedgap.models.hare.heuristics.local_search import LocalSearch
 from schedgap.models.hare.integer_time import steps
@@ -97,11 +97,11 @@ def test_the_branch_of_last_resort_divides_starts_and_kinds_until_one_of_each_is
     job = {"rounds": 1, "tasks_per_round": 1, "training_time": {"k": 1, "l": 2}}
     instance = instance_of({"g": "k", "h": "l"}, [job])
     search = branch_and_price.BranchAndPrice(instance, gavel_fifo(instance), budget=Budget())
-    mask = np.full((2, search.jobs[0].span + 1), np.inf)
+    mask = np.zeros((1, 2, search.jobs[0].span + 1), dtype=np.bool_)
     branches = []
     for kind, start in [(0, 0), (1, 0), (0, 1)]:
-        mask[kind, start] = 0.0
-        windows = JobWindows(search.jobs[0].root.barrier, (mask,))
+        mask[0, kind, start] = True
+        windows = JobWindows(search.jobs[0].root.barrier, mask)
         branch = search._any_branch([windows])
         branches.append(branch and branch.by)
     assert branches == [None, "kind", "start"]
@@ -114,9 +114,9 @@ def test_a_price_closes_the_last_schedule_if_it_needs_too_many_gpus() -> None:
     search = branch_and_price.BranchAndPrice(instance, gavel_fifo(instance), budget=Budget())
     windows = []
     for each in search.jobs:
-        mask = np.full((1, each.span + 1), np.inf)
-        mask[0, 0] = 0.0
-        windows.append(JobWindows(each.root.barrier, (mask,)))
+        mask = np.zeros((1, 1, each.span + 1), dtype=np.bool_)
+        mask[0, 0, 0] = True
+        windows.append(JobWindows(each.root.barrier, mask))
     none = np.zeros(len(search.capacity))
     assert search._price(none, windows)[0] < search.upper
     closing = search._offer_last(none, windows)

@@ -36,15 +36,8 @@ import numpy as np
 from schedgap.instances.hare import HareInstance, HareSchedule, arrays
 from schedgap.models.hare.algorithms.algorithm_1 import algorithm_1
 from schedgap.models.hare.decode import assign_gpus, left_shifted, to_schedule, to_steps, value_of
-from schedgap.models.hare.exact.job_pricing import (
-    Floats,
-    JobPricer,
-    JobWindows,
-    PricedJob,
-    ScheduleColumn,
-    column,
-    job_data,
-)
+from schedgap.models.hare.exact.job_pricing import JobPricer, ScheduleColumn, job_data
+from schedgap.models.hare.exact.kernel import Floats, JobWindows
 from schedgap.models.hare.exact.proof_log import BITS, ProofLog
 from schedgap.models.hare.exact.schedule_master import ScheduleMaster, Support
 from schedgap.models.hare.integer_time import Ints, latest_completions, steps
@@ -154,7 +147,7 @@ class BranchAndPrice:
         ends = latest_completions(self.whole, self.upper)
         self.horizon = int(ends.max())
         self.jobs = [job_data(instance, n, int(ends[n])) for n in range(self.view.jobs)]
-        self.pricer = JobPricer(max(job.span for job in self.jobs))
+        self.pricer = JobPricer(instance)
         self.lower, self.root = self.whole.critical_path_value, -math.inf
         self.nodes, self.columns, self.stopped = 0, 0, ""
         self.proof: Proof | None = None
@@ -195,21 +188,24 @@ class BranchAndPrice:
         quantum = 2.0 ** max(-BITS, math.ceil(math.log2(max(1.0, size))) - 52)
         return np.asarray(np.round(prices / quantum) * quantum)
 
-    def _price(self, prices: Floats, windows: list[JobWindows]) -> tuple[float, list[PricedJob]]:
-        """Return the Lagrangian bound of prices, and the forward pass of each job.
+    def _price(
+        self, prices: Floats, windows: list[JobWindows]
+    ) -> tuple[float, list[ScheduleColumn]]:
+        """Return the Lagrangian bound of prices, and the cheapest schedule of each job.
 
-        Returns inf and no jobs if a job has no schedule in its windows.
+        Returns inf and no schedules if a job has none in its windows.
         """
         prefix = self._prefix(prices)
-        priced = []
+        total, cheapest = 0.0, []
         for job, own in zip(self.jobs, windows, strict=True):
             if self.clock.expired():
                 raise UnsettledError(OUT_OF_TIME)
             one = self.pricer.price(job, own, prefix)
             if one is None:
                 return math.inf, []
-            priced.append(one)
-        return sum(one.cost for one in priced) - float(self.capacity @ prices), priced
+            total += one[0]
+            cheapest.append(one[1])
+        return total - float(self.capacity @ prices), cheapest
 
     def _closed(self, bound: float) -> bool:
         """Return whether no schedule of this bound is better than the incumbent."""
@@ -259,15 +255,15 @@ class BranchAndPrice:
             self._master.add(new)
 
     def _improving(
-        self, priced: list[PricedJob], prefix: Floats, convexity: Floats
+        self, cheapest: list[ScheduleColumn], prefix: Floats, convexity: Floats
     ) -> list[tuple[int, ScheduleColumn]]:
         """Return the cheapest new columns that have a negative reduced cost in the master.
 
         The reduced cost of a schedule is w C + price of its GPU time - dual of its convexity row.
         """
         new = []
-        for n, (job, one) in enumerate(zip(self.jobs, priced, strict=True)):
-            item = column(job, one)
+        for n, (data, item) in enumerate(zip(self.jobs, cheapest, strict=True)):
+            job = data.steps
             cost = job.weight * (job.arrival + item.barrier[-1]) - convexity[n]
             for j, (k, t) in enumerate(zip(item.kind, item.start, strict=True)):
                 begin = job.arrival + t
@@ -283,11 +279,11 @@ class BranchAndPrice:
         in it costs at most `upper - 1 - bound` more than the cheapest one at these prices. The node
         is open, so this slack is not negative.
         """
-        bound, priced = self._price(node.prices, node.windows)
-        slack = self.upper - 1 - bound
+        slack = self.upper - 1 - self._price(node.prices, node.windows)[0]
+        prefix = self._prefix(node.prices)
         return [
-            self.pricer.reduce(job, one, own, slack)
-            for job, one, own in zip(self.jobs, priced, node.windows, strict=True)
+            self.pricer.reduce(job, own, prefix, slack)
+            for job, own in zip(self.jobs, node.windows, strict=True)
         ]
 
     # --- schedules ---------------------------------------------------------------------------
@@ -296,14 +292,15 @@ class BranchAndPrice:
         """Add the columns of a schedule, given starts [i] and kinds [i], to the master."""
         new = []
         for n, job in enumerate(self.jobs):
-            own = slice(job.first, job.first + len(job.train))
-            time, kinds = (start[own] - job.arrival).tolist(), kind[own].tolist()
+            own = slice(job.first, job.first + len(job.alike))
+            time, kinds = (start[own] - job.steps.arrival).tolist(), kind[own].tolist()
             for tasks in set(job.alike):  # identical tasks start in order of their numbers
                 order = sorted((time[j], kinds[j]) for j in tasks)
                 for j, (t, k) in zip(tasks, order, strict=True):
                     time[j], kinds[j] = t, k
             barrier = tuple(
-                max(time[j] + int(job.duration[j, kinds[j]]) for j in tasks) for tasks in job.rounds
+                max(time[j] + int(job.steps.duration[j, kinds[j]]) for j in tasks)
+                for tasks in job.rounds
             )
             item = ScheduleColumn(barrier, tuple(kinds), tuple(time))
             if barrier[-1] <= job.span and not self._master.contains(n, item):
@@ -323,9 +320,9 @@ class BranchAndPrice:
         """Offer the list schedule in the order of the tasks' mean midpoints in the columns."""
         middle = np.zeros(self.view.tasks)
         for job, columns in zip(self.jobs, support, strict=True):
-            task = np.arange(len(job.train))
+            task, whole = np.arange(len(job.alike)), job.steps
             for share, item in columns:
-                times = job.arrival + np.array(item.start) + job.train[task, item.kind] / 2
+                times = whole.arrival + np.array(item.start) + whole.train[task, item.kind] / 2
                 middle[job.first + task] += share * times
         step = float(self.whole.step)
         schedule = algorithm_1(self.instance, middle * step, gpu_rule="finish").schedule
@@ -339,8 +336,8 @@ class BranchAndPrice:
         start = np.zeros(self.view.tasks, dtype=np.int64)
         kind = np.zeros(self.view.tasks, dtype=np.int64)
         for job, item in zip(self.jobs, chosen, strict=True):
-            own = slice(job.first, job.first + len(job.train))
-            start[own], kind[own] = job.arrival + np.array(item.start), item.kind
+            own = slice(job.first, job.first + len(job.alike))
+            start[own], kind[own] = job.steps.arrival + np.array(item.start), item.kind
         gpu = assign_gpus(self.instance, start, kind)
         self._offer(left_shifted(self.instance, start, gpu), gpu)
 
@@ -358,7 +355,7 @@ class BranchAndPrice:
                 share = np.array([part for part, _ in support[n]])
                 share /= share.sum()
                 values = np.array([getattr(item, by) for _, item in support[n]])
-                prior = max(self.jobs[n].weight, 0.1)
+                prior = max(self.jobs[n].steps.weight, 0.1)
                 for what in range(values.shape[1]):
                     for at, distance in splits(share, values[:, what]):
                         branch = _Branch(n, by, what, at, distance)
@@ -376,7 +373,7 @@ class BranchAndPrice:
         """
         for n, own in enumerate(windows):
             for j, table in enumerate(own.start):
-                kinds, times = map(np.unique, np.nonzero(table == 0))
+                kinds, times = map(np.unique, np.nonzero(table))
                 for by, values in (("start", times), ("kind", kinds)):
                     if len(values) > 1:
                         return _Branch(n, by, j, int(values[(len(values) - 1) // 2]))
@@ -388,26 +385,21 @@ class BranchAndPrice:
         time = np.arange(job.span + 1)
         sides = []
         for early in (True, False):
-            barrier, start = list(old.barrier), list(old.start)
-            side = np.where((time <= branch.at) == early, 0.0, np.inf)
+            barrier, start = old.barrier.copy(), old.start.copy()
+            side = (time <= branch.at) == early
             if branch.by == "barrier":
-                barrier[branch.what] = barrier[branch.what] + side
+                barrier[branch.what] &= side
             elif branch.by == "start":
                 # Identical tasks start in order of their numbers, so the branch holds for the
                 # earlier ones too, or for the later ones.
-                tasks = [
-                    j for j in job.alike[branch.what]
-                    if (j <= branch.what if early else j >= branch.what)
-                ]  # fmt: skip
-                masks = {id(start[j]): start[j] + side for j in tasks}
-                for j in tasks:
-                    start[j] = masks[id(start[j])]
+                for j in job.alike[branch.what]:
+                    if j <= branch.what if early else j >= branch.what:
+                        start[j] &= side
             else:
                 is_kind = np.arange(len(self.view.class_gpus)) == branch.at
-                closed = np.where(is_kind == early, 0.0, np.inf)
-                start[branch.what] = start[branch.what] + closed[:, None]
+                start[branch.what] &= (is_kind == early)[:, None]
             new = list(windows)
-            new[branch.job] = JobWindows(tuple(barrier), tuple(start))
+            new[branch.job] = JobWindows(barrier, start)
             sides.append(new)
         return sides
 
@@ -481,10 +473,9 @@ class BranchAndPrice:
         Without prices, the bound is its value. If it needs more GPUs than there are at some time, a
         high price at that time rules it out. None if some job has no schedule left.
         """
-        _, priced = self._price(prices, windows)
-        if not priced:
+        _, chosen = self._price(prices, windows)
+        if not chosen:
             return None
-        chosen = [column(job, one) for job, one in zip(self.jobs, priced, strict=True)]
         self._assemble(chosen)
         closing = np.zeros(len(self.capacity))
         used = sum(self._master.usage(n, item) for n, item in enumerate(chosen))

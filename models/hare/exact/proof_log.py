@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from schedgap.models.hare.exact.job_pricing import Floats
+from schedgap.models.hare.exact.kernel import Floats
 from schedgap.solvers.proofs.tree import Proof
 
 BITS = 10  # prices are multiples of 2^-BITS

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from schedgap.models.hare.exact.job_pricing import Floats, JobData, JobWindows, ScheduleColumn
+from schedgap.models.hare.exact.job_pricing import JobData, ScheduleColumn
+from schedgap.models.hare.exact.kernel import Floats, JobWindows
 from schedgap.models.hare.integer_time import Ints
 from schedgap.solvers import Clock, EngineResult
 from schedgap.solvers.engines.highs import Relaxation
@@ -83,7 +84,7 @@ class ScheduleMaster:
             used = np.flatnonzero(usage)
             entries.append([(used, usage[used]), (rows + n, 1.0)])
             job, rounds = self._jobs[n], len(item.barrier)
-            cost.append(float(job.weight * (job.arrival + item.barrier[-1])))
+            cost.append(float(job.steps.weight * (job.steps.arrival + item.barrier[-1])))
             places = (rounds + j * self._kinds + k for j, k in enumerate(item.kind))
             cells = (*enumerate(item.barrier), *zip(places, item.start, strict=True))
             self._cells[n].append([place * (job.span + 1) + t for place, t in cells])
@@ -94,7 +95,7 @@ class ScheduleMaster:
 
     def usage(self, n: int, item: ScheduleColumn) -> Floats:
         """Return [k * horizon + t] the number of GPUs that a schedule occupies."""
-        job = self._jobs[n]
+        job = self._jobs[n].steps
         change = np.zeros((self._kinds, self._horizon + 1))
         for j, (k, t) in enumerate(zip(item.kind, item.start, strict=True)):
             change[k, job.arrival + t] += 1
@@ -109,8 +110,8 @@ class ScheduleMaster:
         upper = self._upper.copy()
         for own, cells, columns in zip(windows, self._cells, self._columns, strict=True):
             if columns:
-                mask = np.concatenate([*own.barrier, *map(np.ravel, own.start)])
-                inside = (mask[np.array(cells)] == 0).all(axis=1)
+                mask = np.concatenate([own.barrier.ravel(), own.start.ravel()])
+                inside = mask[np.array(cells)].all(axis=1)
                 upper[list(columns.values())] = np.where(inside, np.inf, 0.0)
         changed = np.flatnonzero(upper != self._upper)
         if len(changed):
