@@ -54,7 +54,7 @@ from schedgap.solvers.proofs.tree import Proof
 MAX_CELLS = 40_000_000  # in the tables between barriers, all jobs together
 MAX_SLOTS = 10_000_000  # kinds of GPUs x steps from 0 to the horizon
 LARGEST_EXACT = 2.0**52  # smaller sums of integers and prices are exact in doubles
-_ROOT_GAP, _NODE_GAP = 0.005, 0.1  # see `_solve`
+_ROOT_GAP, _NODE_GAP = 0.005, 0.03  # see `_solve`
 _ROOT_SMOOTHING, _NODE_SMOOTHING = (0.7, 0.35, 0.175, 0.0), (0.5, 0.25, 0.125, 0.0)
 
 
