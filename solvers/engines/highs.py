@@ -203,6 +203,15 @@ class Relaxation:
     def basis(self, basis: Any) -> None:
         self._engine.setBasis(basis)
 
+    def basic(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return which columns [j] and which rows [i] are basic after the last solve."""
+        basis = self._engine.getBasis()
+        columns, rows = (
+            np.array([status.name == "kBasic" for status in part], dtype=bool)
+            for part in (basis.col_status, basis.row_status)
+        )
+        return columns, rows
+
     def dual_ray(self) -> Floats | None:
         """Return a dual ray [i] that shows, up to its sign, that the last program is infeasible.
 

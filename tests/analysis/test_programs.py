@@ -213,7 +213,7 @@ def test_the_rounded_program_is_the_one_that_the_algorithm_solves() -> None:
     ps = int(bundles.ps[list(bundles.workers).index(workers)])
     solver: Arrays = across_machines.build(
         slot, np.arange(len(slot.free)), workers=workers, ps=ps, names=True
-    ).program
+    )
     mine = compile_model(sg.model(toy, "rounded"))
     assert (mine.program.matrix != solver.matrix).nnz == 0
     assert np.array_equal(mine.program.row_upper, solver.row_upper)

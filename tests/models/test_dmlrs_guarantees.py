@@ -175,7 +175,7 @@ def test_draws_keep_their_rows_as_often_as_the_gains_say(favored):
     price = np.array([1.0, 1, 2, 2, 1, 1, 2, 2])
 
     def kept(gain: float) -> tuple[float, float]:
-        drawn = draws(gain * point, 4000, rng)
+        drawn, _ = draws(gain * point[None], 4000, rng)
         workers, ps = drawn[:, :4], drawn[:, 4:]
         if favored == "packing":
             load = workers[..., None] * own.worker + ps[..., None] * own.ps

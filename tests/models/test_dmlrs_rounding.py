@@ -1,18 +1,19 @@
 """The relaxation of (23)-(26) on family `dmlrs`, with and without the integer hull."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import STEP, DmlrsInstance, arrays
-from schedgap.models.dmlrs.algorithms import rounding, slot_placements
+from schedgap.models.dmlrs.algorithms import relaxed_placements, rounding, slot_placements
 from schedgap.models.dmlrs.algorithms.rounding import Rounding, draws
 from schedgap.models.dmlrs.algorithms.rounding_gain import cover_gain
 from schedgap.models.dmlrs.programs import across_machines
 from schedgap.models.dmlrs.slot_options import SlotState, job_at_arrival
 from schedgap.solvers import Clock, solve
-from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.programs.pyomo import compile_model
 from strategies.dmlrs import dmlrs_instances, fits, plain_ps
 from strategies.dmlrs_examples import TOY, instance_of, job
@@ -21,46 +22,65 @@ wide = dmlrs_instances(max_jobs=1, max_machines=3, max_workers=5)
 
 
 @settings(max_examples=35, deadline=None)
-@given(wide)
-def test_the_hull_holds_just_the_whole_numbers_that_the_machine_holds(instance):
+@given(wide, st.integers(0, 10**6))
+def test_the_hull_is_that_of_the_pairs_that_a_machine_holds(instance, seed):
+    """For any prices of a worker and a PS, a corner is as good as the best pair."""
     own = job_at_arrival(instance, 0)
     room = arrays(instance).capacity_milli
     slot = SlotState(own, room, np.ones(room.shape))
-    program = across_machines.build(slot, np.arange(len(room)), hull=True).program
-    matrix, right = program.matrix.toarray()[:-2], program.row_upper[:-2]
-    K = len(room)
-    for h in range(K):
-        mine = (matrix[:, [h, K + h]] != 0).any(axis=1)
-        for w in range(int(slot.max_units[0][h]) + 2):
-            for s in range(int(slot.max_units[1][h]) + 2):
-                held = ((w * own.worker + s * own.ps) <= room[h]).all()
-                held &= w <= slot.max_units[0][h] and s <= slot.max_units[1][h]
-                inside = (matrix[mine][:, [h, K + h]] @ [w, s] <= right[mine] + 1e-9).all()
-                inside &= w <= program.upper[h] and s <= program.upper[K + h]
-                assert held == inside
+    owner, units = relaxed_placements._whole_corners(slot, np.arange(len(room)))
+    for h in range(len(room)):
+        pairs = [
+            (w, s)
+            for w in range(int(slot.max_units[0][h]) + 1)
+            for s in range(int(slot.max_units[1][h]) + 1)
+            if ((w * own.worker + s * own.ps) <= room[h]).all()
+        ]
+        corners = [tuple(corner) for corner in units[:, owner == h].T.astype(int).tolist()]
+        assert set(corners) <= set(pairs)
+        for price in np.random.default_rng(seed).integers(-3, 9, (20, 2)):
+            best = max(0, *(np.array(corners) @ price))
+            assert best == max(np.array(pairs) @ price)
 
 
-@settings(max_examples=27, deadline=None)
-@given(wide, st.integers(0, 10**6))
-def test_the_hull_is_tighter_and_both_are_floors(instance, seed):
+@settings(max_examples=60, deadline=None)
+@given(wide, st.integers(0, 10**6), st.booleans())
+def test_the_optima_are_those_of_the_printed_program(instance, seed, alike):
+    """They satisfy its rows; those with the hull cost no less, and no more than whole units."""
     if len(instance.machines) < 2 or instance.ps_rule == "exact":
         return
     room = arrays(instance).capacity_milli
     price = np.random.default_rng(seed).integers(0, 8, room.shape) / 2
+    if alike:
+        room, price = (
+            np.repeat(room[:1], len(room), axis=0),
+            np.repeat(price[:1], len(room), axis=0),
+        )
     slot = SlotState(job_at_arrival(instance, 0), room, price)
-    every = np.arange(len(room))
-    built = {hull: across_machines.build(slot, every, hull=hull) for hull in (False, True)}
-    engines = {hull: Relaxation(each.program) for hull, each in built.items()}
+    machines = np.flatnonzero((np.array(slot.max_units) > 0).any(axis=0))
+    if not len(machines):
+        return
+    prices = np.array([slot.worker_price, slot.ps_price])[:, machines]
     costs = {offer.workers: offer.cost for offer in slot_placements.external_exact(slot)}
     some = slot.job.bundles
-    for n, m in zip(some.workers.tolist(), some.ps.tolist(), strict=True):
-        found = []
-        for hull, engine in engines.items():
-            engine.change_row_bounds(built[hull].cover_rows, [n, m], [slot.job.batch, np.inf])
-            result = engine.solve(Clock())
-            found.append(np.inf if result.values is None else result.objective)
-        assert found[0] <= found[1] + 1e-6
-        assert n not in costs or found[1] <= costs[n] + 1e-6
+    needed = np.column_stack([some.workers, some.ps])
+    optima = relaxed_placements.relaxed_placements(slot, machines, needed)
+    whole = relaxed_placements.relaxed_placements(slot, machines, needed, hull=True)
+    assert len(costs) <= len(whole) <= len(optima)
+    for i, (n, m) in enumerate(needed.tolist()):
+        program = across_machines.build(slot, machines, workers=n, ps=m)
+        printed = solve(replace(program, integer=None), "highs", clock=Clock())
+        assert (printed.status == "optimal") == (i < len(optima))
+        if i < len(optima):
+            values = optima[i].ravel()
+            assert (optima[i] * prices).sum() == pytest.approx(printed.objective, abs=1e-6)
+            assert (values >= 0).all() and (values <= program.upper + 1e-9).all()
+            assert (program.matrix @ values <= program.row_upper + 1e-6).all()
+            assert (program.matrix @ values >= program.row_lower - 1e-6).all()
+        if i < len(whole):
+            cost = (whole[i] * prices).sum()
+            assert cost >= (optima[i] * prices).sum() - 1e-6
+            assert n not in costs or cost <= costs[n] + 1e-6
 
 
 @settings(max_examples=15, deadline=None)
@@ -73,7 +93,7 @@ def test_the_model_to_read_is_the_program_that_algorithm_4_solves(instance, seed
     if not len(slot.job.bundles.workers):
         return
     n, m = int(slot.job.bundles.workers[-1]), int(slot.job.bundles.ps[-1])
-    arrays_form = across_machines.build(slot, np.arange(len(room)), workers=n, ps=m).program
+    arrays_form = across_machines.build(slot, np.arange(len(room)), workers=n, ps=m)
     for relax in (False, True):
         found = compile_model(across_machines.model(slot, n, relax=relax)).program
         assert found.is_mixed is not relax
@@ -88,18 +108,27 @@ def test_a_hull_by_hand():
     one["ps_demand"] = {"gpu": 0, "cpu": 3}
     instance = instance_of([one], [{"gpu": 9, "cpu": 7}] * 2)
     slot = SlotState(job_at_arrival(instance, 0), arrays(instance).capacity_milli, np.ones((2, 2)))
-    hull = across_machines.build(slot, np.arange(1), hull=True).program
-    assert hull.upper.tolist() == [3, 2]
-    assert hull.matrix.toarray()[:-2].tolist() == [[1, 2], [1, 1]]
-    assert hull.row_upper[:-2].tolist() == [4, 3]
+    corners = relaxed_placements._whole_corners(slot, np.arange(1))[1].T
+    assert {tuple(corner) for corner in corners.tolist()} == {(0, 2), (2, 1), (3, 0)}
+
+
+def test_equal_machines_share_the_units_and_few_are_fractional():
+    """Ten workers on three machines of four: four, four and two, with the PSs from the last on."""
+    one = job("j1", 1, [9.0] * 4, batch_size=10, worker_ps_ratio=5.0, samples=30)
+    instance = instance_of([one], [{"gpu": 4, "cpu": 40}] * 5)
+    room = arrays(instance).capacity_milli
+    slot = SlotState(job_at_arrival(instance, 0), room, np.ones(room.shape))
+    [found] = relaxed_placements.relaxed_placements(slot, np.arange(5), np.array([[10, 2]]))
+    assert found.tolist() == [[4, 4, 2, 0, 0], [0, 0, 0, 0, 2]]
 
 
 def test_draws_are_met_on_average_and_whole_values_stay():
     rng = np.random.default_rng(1)
-    found = draws(np.array([0.25, 2.0, 1.5, 3 - 1e-9]), 20_000, rng)
+    found, _ = draws(np.array([[0.25, 2.0, 1.5, 3 - 1e-9]]), 20_000, rng)
     assert found.mean(axis=0) == pytest.approx([0.25, 2, 1.5, 3], abs=0.015)
     assert set(found[:, 0].tolist()) == {0, 1} and set(found[:, 3].tolist()) == {3}
-    assert draws(np.array([1.0, 2.0]), 20_000, rng).tolist() == [[1, 2]]
+    both, rows = draws(np.array([[1.0, 2.0], [1.0, 0.5]]), 3, rng)
+    assert both[0].tolist() == [1, 2] and rows.tolist() == [0, 1, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +153,7 @@ def test_the_gain_multiplies_the_solution(gain, scales, monkeypatch):
     Rounding(np.random.default_rng(0), gain, 0.5)(
         SlotState(job_at_arrival(TOY, 0), room, np.ones((2, 2)))
     )
-    totals = [(values[:2].sum(), values[2:].sum()) for values in asked]
+    totals = [tuple(values.sum(axis=1)) for values in np.concatenate(asked)]
     wanted = [(G * n, G * m) for G, n, m in zip(scales, range(1, 5), (1, 1, 2, 2), strict=True)]
     assert totals == [pytest.approx(pair) for pair in wanted]
 
@@ -175,6 +204,4 @@ def test_offers_of_the_toy(hull):
     assert [(each.workers, each.cost) for each in found] == [
         (each.workers, each.cost) for each in slot_placements.external_exact(slot)
     ]
-    nothing = across_machines.build(slot, np.arange(2), hull=hull).program
-    assert solve(nothing, "highs", clock=Clock()).objective == 0
     assert room.max() == 4 * STEP

@@ -125,6 +125,27 @@ def test_small_utilities_beside_large_ones_that_nobody_earns(name):
     proves(instance, run(name, instance), optimum(instance))
 
 
+def test_a_solution_that_misses_the_goal_within_tolerances_does_not_end_the_search():
+    """The first solution of HiGHS earns 1e-9, where the goal is 1e-3."""
+    one = {"gradient_size": 1.0, "worker_demand": {"gpu": 1, "cpu": 0}, "samples": 1, "epochs": 1}
+    one |= {"ps_demand": {"gpu": 1, "cpu": 0}, "time_per_sample": 0.75}
+    long = {"time_per_sample": 5 / 14, "worker_ps_ratio": 1.0, "samples": 7, "batch_size": 3}
+    long |= {"ps_demand": {"gpu": 0.5, "cpu": 0}, "internal_bandwidth": 28 / 15}
+    fast = {"internal_bandwidth": 16 / 3, "external_bandwidth": 16 / 3, "batch_size": 3}
+    jobs = [
+        job("j1", 4, [1e-9] * 4, **{**one, **long, "external_bandwidth": 1.12}),
+        job(
+            "j2",
+            1,
+            [1e-9] * 4,
+            **{**one, "batch_size": 1, "internal_bandwidth": 16.0, "external_bandwidth": 16.0},
+        ),
+        job("j3", 2, [1e-3, 1e-3, 1e-9, 1e-9], **{**one, **fast}),
+    ]
+    instance = instance_of(jobs, [{"gpu": 2, "cpu": 0}] * 3, ps_rule="exact")
+    proves(instance, in_process("lbbd", instance), optimum(instance))
+
+
 @pytest.mark.parametrize("name", ["exact", "milp-machine", "lbbd"])
 def test_an_optimum_of_nothing(name):
     """Both jobs together would need 4 workers in slot 1; utilities are 0 later, and in slot 1."""

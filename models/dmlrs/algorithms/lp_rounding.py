@@ -98,7 +98,7 @@ def theta(problem: RoundedProblem, solve: Solve, *, ps_row: bool = True) -> floa
     machines = np.flatnonzero((workers > 0) | (ps > 0))
     program = across_machines.build(
         slot, machines, workers=problem.workers, ps=problem.ps if ps_row else 0
-    ).program
+    )
     scale = 1 / (problem.lp if problem.lp > 0 else limit)
     useful = program.cost <= limit * (1 + 1e-9)
     optimum = solve(

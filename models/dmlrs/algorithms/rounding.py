@@ -1,7 +1,7 @@
 """Algorithm 4, lines 8-11: the linear relaxation of (23)-(26), multiplied by a gain and rounded."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -9,54 +9,16 @@ from numpy.typing import NDArray
 
 from schedgap.instances.dmlrs import EXTERNAL
 from schedgap.instances.dmlrs.compiled import Floats, Ints
+from schedgap.models.dmlrs.algorithms.relaxed_placements import relaxed_placements
 from schedgap.models.dmlrs.algorithms.rounding_gain import cover_gain, packing_gain, packing_width
-from schedgap.models.dmlrs.programs import across_machines
-from schedgap.models.dmlrs.programs.across_machines import AcrossMachines
 from schedgap.models.dmlrs.slot_options import SlotOption, SlotState
-from schedgap.solvers.children.clock import Clock
-from schedgap.solvers.engines.highs import Relaxation
 
 Gain = Literal["one", "packing", "cover"] | float
 
 Observe = Callable[["RoundedProblem"], None]
 
-_AIM, _LARGEST, _CUT_OFF = 1e3, 1e6, 1e9  # scaled optimum, and the largest scaled cost
+_AT_ONCE = 1_000_000  # values that are drawn at once
 _WHOLE = 1e-7  # an engine's value this close to an integer counts as that integer
-
-
-class _ScaledRelaxation:
-    """The relaxation of (23) for one number of workers after the other, with scaled costs.
-
-    Prices range over many orders of magnitude, and most are far below the 1e-7 up to which an
-    engine regards a reduced cost as 0. The costs are therefore multiplied such that the optimum is
-    between `_AIM` and `_LARGEST`.
-    """
-
-    def __init__(self, problem: AcrossMachines) -> None:
-        self._problem, cost = problem, problem.program.cost
-        least = float(cost[cost > 0].min(initial=np.inf))
-        self._scale = _AIM / least if np.isfinite(least) else 1.0
-        self._engine = Relaxation(replace(problem.program, cost=self._cost()))
-
-    def solve(self, workers: int, ps: int) -> Floats | None:
-        """Return an optimal solution for n workers and a number of PSs, or None."""
-        sides = self._problem.program.row_upper[self._problem.cover_rows]
-        self._engine.change_row_bounds(self._problem.cover_rows, [workers, ps], sides)
-        values: Floats | None = self._engine.solve(Clock()).values
-        if values is None or self._value(values) * self._scale <= _LARGEST:
-            return values
-        self._scale = _AIM / self._value(values)
-        self._engine.change_costs(np.arange(len(values)), self._cost())
-        again: Floats | None = self._engine.solve(Clock()).values
-        return again
-
-    def _value(self, values: Floats) -> float:
-        return self._problem.program.objective(values)
-
-    def _cost(self) -> Floats:
-        """Return the scaled costs; far above the optimum they are cut off."""
-        cost: Floats = np.minimum(self._problem.program.cost * self._scale, _CUT_OFF)
-        return cost
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,43 +85,59 @@ class Rounding:
         last = min(len(job_bundles.workers), job.useful_bundles(EXTERNAL))
         if H < 2 or not len(machines) or not last:
             return []
-        problem = across_machines.build(slot, machines, hull=self.hull)
-        relaxation = _ScaledRelaxation(problem)
+        n, m = job_bundles.workers[:last], job_bundles.ps[:last]
+        needed = np.column_stack([n, m if self.ps_row else np.zeros_like(m)])
+        optima = relaxed_placements(slot, machines, needed, hull=self.hull)  # A4 L8
+        missing = len(optima) < last
+        self.counts["programs"] += len(optima) + missing
+        self.counts["without_solution"] += missing
+        size = max(1, _AT_ONCE // (2 * self.rounds * len(machines)))
         options = []
-        for n, m in zip(
-            job_bundles.workers[:last].tolist(), job_bundles.ps[:last].tolist(), strict=True
-        ):
-            values = relaxation.solve(n, m if self.ps_row else 0)  # A4 L8
-            self.counts["programs"] += 1
-            if values is None:
-                self.counts["without_solution"] += 1
-                break  # more workers have no solution either
-            gain = self._gain(slot, n, m)
-            scaled = gain * np.maximum(values, 0.0)  # A4 L9
-            trials = draws(scaled, self.rounds, self.rng).reshape(-1, 2, len(machines))  # A4 L10
-            fits = _satisfied(slot, machines, n, trials)
-            self.counts["draws"] += 1
-            self.counts["draws_failed"] += not fits.any()  # A4 L11 (E13)
-            drawn = trials[int(fits.argmax())] if fits.any() else None
-            if self.observe is not None:
-                packed, bound = _packed(slot, machines, trials), 3 * gain / self.delta
-                needed = n, m if self.ps_row else 0
-                covered = (trials.sum(axis=2) >= needed).all(axis=1)
-                cost = trials[:, 0] @ slot.worker_price[machines]
-                cost += trials[:, 1] @ slot.ps_price[machines]
-                lp = problem.program.objective(values)
+        for begin in range(0, len(optima), size):
+            part = slice(begin, min(begin + size, len(optima)))
+            options += self._rounded(slot, machines, n[part], m[part], optima[part])
+        return options
+
+    def _rounded(
+        self, slot: SlotState, machines: Ints, n: Ints, m: Ints, optima: Floats
+    ) -> list[SlotOption]:
+        """Return for each optimum [i, worker or PS, k] its first draw that satisfies all rows."""
+        gains = np.array(
+            [self._gain(slot, *pair) for pair in zip(n.tolist(), m.tolist(), strict=True)]
+        )
+        trials, of = draws(gains[:, None, None] * optima, self.rounds, self.rng)  # A4 L9-L10
+        packed, totals = _packed(slot, machines, trials), trials.sum(axis=2)
+        fits = packed & _enough(slot, n[of], totals)
+        held = np.flatnonzero(fits)
+        found, first = np.unique(of[held], return_index=True)
+        chosen = trials[held[first]]
+        self.counts["draws"] += len(n)
+        self.counts["draws_failed"] += len(n) - len(found)  # A4 L11 (E13)
+        prices = np.array([slot.worker_price[machines], slot.ps_price[machines]])
+        cost = (chosen * prices).sum(axis=(1, 2))
+        if self.observe is not None:
+            least = np.column_stack([n, m if self.ps_row else np.zeros_like(m)])
+            covered, total = (totals >= least[of]).all(axis=1), (trials * prices).sum(axis=(1, 2))
+            costs = dict(zip(found.tolist(), cost.tolist(), strict=True))
+            for i, lp in enumerate((optima * prices).sum(axis=(1, 2)).tolist()):
+                own, bound = of == i, 3 * float(gains[i]) / self.delta
                 self.observe(
                     RoundedProblem(
-                        slot, n, m, gain, bound, lp,
-                        float(cost[int(fits.argmax())]) if fits.any() else None,
-                        len(trials), int((~packed).sum()), int((~covered).sum()),
-                        int((~fits).sum()), int((cost > bound * lp * (1 + 1e-9)).sum()),
+                        slot, int(n[i]), int(m[i]), float(gains[i]), bound, lp, costs.get(i),
+                        int(own.sum()), int((own & ~packed).sum()), int((own & ~covered).sum()),
+                        int((own & ~fits).sum()), int((total[own] > bound * lp * (1 + 1e-9)).sum()),
                     )
                 )  # fmt: skip
-            if drawn is not None:
-                pairs = zip(machines.tolist(), drawn[0].tolist(), drawn[1].tolist(), strict=True)
-                options.append(slot.option({h: (w, s) for h, w, s in pairs}))
-        return options
+        workers = chosen[:, 0].sum(axis=1).tolist()
+        placed: list[dict[int, tuple[int, int]]] = [{} for _ in workers]
+        rows, k = np.nonzero(chosen.any(axis=1))
+        units = chosen[rows, :, k].tolist()
+        for row, h, (w, s) in zip(rows.tolist(), machines[k].tolist(), units, strict=True):
+            placed[row][h] = w, s
+        return [
+            SlotOption(price, total, len(counts) == 1, counts)
+            for price, total, counts in zip(cost.tolist(), workers, placed, strict=True)
+        ]
 
     def _gain(self, slot: SlotState, n: int, m: int) -> float:
         """Return G_delta for n workers and m PSs."""
@@ -176,34 +154,39 @@ class Rounding:
 
 def _packed(slot: SlotState, machines: Ints, trials: Ints) -> NDArray[np.bool_]:
     """Return which draws [d, worker or PS, k] satisfy (24) and (25)."""
-    load = trials[:, 0, :, None] * slot.job.worker + trials[:, 1, :, None] * slot.job.ps
-    held = np.all(load <= slot.free[machines], axis=(1, 2))
-    packed: NDArray[np.bool_] = np.logical_and(held, trials[:, 0].sum(axis=1) <= slot.job.batch)
-    return packed
+    job = slot.job
+    held: NDArray[np.bool_] = trials[:, 0].sum(axis=1) <= job.batch
+    for r in np.flatnonzero((job.worker > 0) | (job.ps > 0)):
+        load = trials[:, 0] * job.worker[r] + trials[:, 1] * job.ps[r]
+        held &= (load <= slot.free[machines, r]).all(axis=1)
+    return held
 
 
-def _satisfied(slot: SlotState, machines: Ints, n: int, trials: Ints) -> NDArray[np.bool_]:
-    """Return which draws [d, worker or PS, k] satisfy (24)-(26) and (2) for their workers."""
+def _enough(slot: SlotState, n: Ints, totals: Ints) -> NDArray[np.bool_]:
+    """Return which sums [d, worker or PS] satisfy (26) for n [d], and (2) for their workers."""
     job = slot.job
     needed = np.full(job.batch + 2, -1)  # m(n), -1 if n is not allowed
     needed[job.bundles.workers] = job.bundles.ps
-    total, servers = trials[:, 0].sum(axis=1), trials[:, 1].sum(axis=1)
-    least = needed[np.minimum(total, job.batch + 1)]
-    enough = servers == least if job.exact_ps else servers >= least
-    fits: NDArray[np.bool_] = (total >= n) & (least >= 0) & enough
-    return fits & _packed(slot, machines, trials)
+    workers, ps = totals.T
+    least = needed[np.minimum(workers, job.batch + 1)]
+    enough = ps == least if job.exact_ps else ps >= least
+    fits: NDArray[np.bool_] = (workers >= n) & (least >= 0) & enough
+    return fits
 
 
-def draws(values: Floats, rounds: int, rng: np.random.Generator) -> Ints:
-    """Return random roundings [draw, k] of values [k], each with the value as its mean, (27), (28).
+def draws(values: Floats, rounds: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Return random roundings [d, ...] of values [i, ...], with these as means, (27), (28).
 
-    `values` [k]: values >= 0. `rounds`: number of draws; a single one if all values are whole.
+    `values`: >= 0. `rounds`: number of draws for each i; a single one if all its values are whole.
     `rng`: source of the draws.
+
+    The second array [d] has the i of each draw.
     """
     whole = np.round(values)
-    is_whole = np.abs(values - whole) < _WHOLE
-    base = np.where(is_whole, whole, np.floor(values))
-    fraction = np.where(is_whole, 0.0, values - base)
-    up = rng.random((rounds if fraction.any() else 1, len(fraction))) < fraction
-    rounded: Ints = (base + up).astype(np.int64)
-    return rounded
+    fractional = np.abs(values - whole) >= _WHOLE
+    base = np.where(fractional, np.floor(values), whole)
+    number = np.where(fractional.reshape(len(values), -1).any(axis=1), rounds, 1)
+    of = np.repeat(np.arange(len(values)), number)
+    chance = np.where(fractional, values - base, 0.0)[of]
+    rounded: Ints = base.astype(np.int64)[of] + (rng.random(chance.shape) < chance)
+    return rounded, of

@@ -6,8 +6,10 @@ bundles gives the cut
 
     sum over bundles that can become a member of S <= |S| - 1
 
-in every slot, because capacities are the same in every slot. Once all slots can be packed, the
-solution is the next incumbent. The search is complete when the master has no solution.
+in every slot, because capacities are the same in every slot. If the utilities of a solution do not
+reach the goal, which happens within the tolerances of an engine, some job must earn more. Once
+all slots can be packed, the solution is the next incumbent. The search is complete when the master
+has no solution.
 
 References
 ----------
@@ -20,6 +22,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from schedgap.errors import UsageError
 from schedgap.instances.dmlrs import DmlrsInstance, DmlrsSchedule
@@ -67,7 +70,8 @@ def benders_stage(
     try:
         model = proof.Model(instance, proof.goal(instance, -upper))
         while not clock.expired():
-            program = _master(replace(model.program, goal=proof.goal(instance, -upper)), cuts)
+            goal = proof.goal(instance, -upper)
+            program = _master(replace(model.program, goal=goal), cuts)
             result = solve(program, master, clock=clock, **settings)
             trace["rounds"] += 1
             if result.status == "infeasible":
@@ -87,8 +91,11 @@ def benders_stage(
                 progress.incumbent(schedule)
                 value = math.inf if schedule is None else -schedule.value(instance)
                 if value >= upper:
-                    break  # better, or a schedule, only by what is rounded
-                upper = value
+                    chosen = result.values > 0.5
+                    if sum(model.program.cost[j] for j in np.flatnonzero(chosen).tolist()) <= goal:
+                        break  # a schedule only by what is rounded
+                    cuts.append(_improvement(model, chosen))
+                upper = min(upper, value)
     except (RefusedError, UsageError) as error:  # too large, or its numbers for the engine
         trace["note"] = str(error)
     except OutOfTimeError:
@@ -116,6 +123,22 @@ def _master(program: IntegerProgram, cuts: Iterable[Row]) -> LinearProgram:
     width = len(program.cost)
     arrays = linear_program(replace(program, rows=rows), np.zeros(width))
     return replace(arrays, integer=np.ones(width, dtype=bool))
+
+
+def _improvement(model: proof.Model, chosen: NDArray[np.bool_]) -> Row:
+    """Return the row that some job earns more than in a solution whose sum is too small.
+
+    An engine with tolerances may return such a solution, if utilities differ by factors of 1e6.
+    """
+    cost = model.program.cost
+    better = [
+        y
+        for completions in model.completions
+        for own in [min((cost[y] for y in completions.values() if chosen[y]), default=0)]
+        for y in completions.values()
+        if cost[y] < own
+    ]
+    return dict.fromkeys(better, 1), 1, None
 
 
 def _cuts(model: proof.Model, subset: tuple[Bundle, ...]) -> list[Row]:
