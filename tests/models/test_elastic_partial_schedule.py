@@ -114,6 +114,45 @@ def test_every_mode_is_placed_on_the_cheapest_servers(
         assert plan.beside[j, used].sum() == problem.workers[k]
 
 
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**31), st.integers(1, 9), st.booleans())
+def test_a_conflict_is_as_short_as_possible(seed: int, N: int, central: bool) -> None:
+    """The workers do not fit throughout its slots, but without its first or its last one."""
+    fit = np.random.default_rng(seed).integers(0, 5, (3, 12))
+
+    def fits_in(first: int, last: int) -> bool:
+        room = fit[:, first : last + 1].min(axis=1, initial=kernel.MANY)
+        return int(room.max() if central else room.sum()) >= N
+
+    for end in range(len(fit[0])):
+        if not fits_in(0, end):
+            room = np.empty(len(fit), dtype=np.int64)
+            first, last = kernel.conflict(fit, end, N, central, room)
+            assert 0 <= first <= last <= end
+            assert not fits_in(first, last)
+            assert fits_in(first + 1, last)
+            assert fits_in(first, last - 1)
+
+
+@settings(max_examples=20, deadline=None)
+@given(BUSY, st.randoms(use_true_random=False))
+def test_only_runs_with_the_conflict_are_dropped(instance: ElasticInstance, random: Random) -> None:
+    made = PartialSchedule(instance, SLOTS)
+    problem, state, j = made.problem, made.state, random.randrange(len(instance.jobs))
+    rows = range(problem.off[j], problem.off[j + 1])
+    k, first = random.choice(rows), random.randrange(SLOTS)
+    last = random.randrange(first, SLOTS)
+    state.cost[:], state.least[:] = 0.0, 0.0
+    kernel.drop(problem, state, j, k, first, last, SLOTS)
+    for o in rows:
+        as_hard = problem.worker_type[o] == problem.worker_type[k]
+        as_hard &= problem.workers[o] >= problem.workers[k]
+        as_hard &= problem.central[o] >= problem.central[k]
+        for s in range(SLOTS - problem.duration[o] + 1):
+            contained = s <= first and last < s + problem.duration[o]
+            assert (state.cost[o - problem.off[j], s] == np.inf) == (as_hard and contained)
+
+
 @settings(max_examples=20, deadline=None)
 @given(BUSY, st.randoms(use_true_random=False))
 def test_what_goes_leaves_nothing_behind(instance: ElasticInstance, random: Random) -> None:

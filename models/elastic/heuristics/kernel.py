@@ -3,7 +3,9 @@
 The cost is weight x (start + duration) + factor x price of the containers. Prices of containers are
 the same on all servers, so a mode and a start determine what a job pays, and servers only decide
 whether it fits. Fitting is first tested on the cluster as a whole, slot by slot, for all starts of
-a mode at once; only the cheapest candidates are then tested on servers.
+a mode at once; only the cheapest candidates are then tested on servers. Where the servers have no
+room, a few of the slots show why. No run with as many workers contains these slots, so all such
+candidates are dropped at once.
 
 References
 ----------
@@ -80,7 +82,7 @@ class State(NamedTuple):
     fit: NDArray[np.int16]  # [m, h, t] workers that fit
     every: Ints  # [m, t] on all servers
     cost: Floats  # [k, t] of the candidates of one job
-    least: Floats  # [k] the least of each mode
+    least: Floats  # [k] lower bound on these of each mode
     lowest: Ints  # [2 m, t] workers that fit throughout some slots, on all servers, then on one
     length: Ints  # [2 m] number of these slots; 0 before it is computed
 
@@ -315,6 +317,52 @@ def cost_mode(
     state.least[k - problem.off[j]] = least
 
 
+def narrow(room: Any, fit: Any, t: int, central: Any) -> int:
+    """Lower the room on each server to what fits in a slot; return the room on all, or on one."""
+    total, most = 0, 0
+    for h in range(len(room)):
+        room[h] = min(room[h], fit[h, t])
+        total += room[h]
+        most = max(most, room[h])
+    return most if central else total
+
+
+def conflict(fit: Any, last: int, N: int, central: Any, room: Any) -> tuple[int, int]:
+    """Return the first and the last of a few slots throughout which N workers do not fit.
+
+    `last`: the last slot of a run whose workers do not fit. `room` [h]: overwritten.
+    """
+    room[:] = MANY
+    first = last
+    while narrow(room, fit, first, central) >= N:
+        first -= 1
+    room[:] = MANY
+    last = first
+    while narrow(room, fit, last, central) >= N:
+        last += 1
+    return first, last
+
+
+def drop(problem: Any, state: Any, j: int, k: int, first: int, last: int, window: int) -> None:
+    """Drop the candidates in whose runs the workers of mode k do not fit from slot to slot.
+
+    Workers that do not fit on all servers do not fit on one.
+
+    `first`, `last`: of the slots, counted from the first start. `window`: how many slots there are.
+    """
+    off = problem.off[j]
+    for o in range(off, problem.off[j + 1]):
+        if (
+            state.least[o - off] < np.inf
+            and problem.worker_type[o] == problem.worker_type[k]
+            and problem.workers[o] >= problem.workers[k]
+            and problem.central[o] >= problem.central[k]
+        ):
+            earliest = max(0, last + 1 - problem.duration[o])
+            for s in range(earliest, min(window - problem.duration[o], first) + 1):
+                state.cost[o - off, s] = np.inf
+
+
 def insert(problem: Any, state: Any, j: int, gene: Any, spare: float, rng: Any) -> bool:
     """Insert a job at the least cost; see `solvers.search.moves`. Without a run, its mode is -1.
 
@@ -356,18 +404,24 @@ def insert(problem: Any, state: Any, j: int, gene: Any, spare: float, rng: Any) 
         m, N, d = problem.worker_type[k], problem.workers[k], problem.duration[k]
         row_costs = state.cost[at, : window - d + 1]
         start = row_costs.argmin()
-        row = first + start
-        total = 0
-        for h in range(len(room)):
-            room[h] = smallest(fit[m, h, row : row + d])
-            total += room[h]
-        if total >= N and place(problem, state, j, k, row, room, gene):
-            plan.mode[j], plan.start[j], plan.end[j] = k, row, row + d
-            plan.cost[j] = weight * (row + 1 + d) if problem.left_out[j] == np.inf else 0.0
-            apply(problem, state, j, 1)
-            return True
-        row_costs[start] = np.inf
-        least[at] = row_costs.min()
+        if row_costs[start] == best:
+            row, total, most = first + start, 0, 0
+            for h in range(len(room)):
+                room[h] = smallest(fit[m, h, row : row + d])
+                total += room[h]
+                most = max(most, room[h])
+            if (most if problem.central[k] else total) < N:
+                slot, until = conflict(fit[m], row + d - 1, N, problem.central[k], room)
+                drop(problem, state, j, k, slot - first, until - first, window)
+            elif place(problem, state, j, k, row, room, gene):
+                plan.mode[j], plan.start[j], plan.end[j] = k, row, row + d
+                plan.cost[j] = weight * (row + 1 + d) if problem.left_out[j] == np.inf else 0.0
+                apply(problem, state, j, 1)
+                return True
+            else:
+                row_costs[start] = np.inf
+            start = row_costs.argmin()
+        least[at] = row_costs[start]
         best = least.min()
 
 
@@ -382,9 +436,8 @@ def _sample() -> tuple[Any, ...]:
     return without_moves(made.problem, made.state, listed(len(toy.jobs), [], (0.0, 0.0)))
 
 
-KERNEL = Kernel(
-    "elastic",
-    (copy, apply, smallest, fill_cost, place_ps, place_central, place, cost_mode, insert, *GENERIC),
-    _sample,
-    large,
-)
+FUNCTIONS = (
+    copy, apply, smallest, fill_cost, place_ps, place_central, place, narrow, conflict, drop,
+    cost_mode, insert, *GENERIC,
+)  # fmt: skip
+KERNEL = Kernel("elastic", FUNCTIONS, _sample, large)
