@@ -23,6 +23,7 @@ MAX_ROWS = 2_000_000  # rows of big-M, or intervals: building more takes minutes
 _BIG_M = partial(_at("programs.printed:build"), max_rows=MAX_ROWS)
 _INTERVALS = partial(_at("programs.intervals:build"), max_intervals=MAX_ROWS)
 _RULE = _at("algorithms.hare:place")  # options of Algorithm 1
+_NEGOTIATION = "schedgap.models.hare.heuristics.negotiation:NEGOTIATION"
 _KERNEL = "schedgap.models.hare.heuristics.kernel:KERNEL"
 _PRICING = "schedgap.models.hare.bounds.kernel:PLANS"
 _ON_RELAXATION = Keywords(_RULE, _at("algorithms.hare:cut_loop"))
@@ -32,7 +33,7 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
     Method("exact", "exact", _at("exact.exact:exact"),
            "local search, CP-SAT, and branch and price over schedules of single jobs",
            "ours", ours=True, engines=("cp-sat", "highs"), runs_children=True, seeded=True,
-           kernels=(_KERNEL, _PRICING)),
+           kernels=(_KERNEL, _PRICING, _NEGOTIATION)),
     Method("big-m", "exact", _solved(_BIG_M),
            "the paper's program, with a big-M row for each order of two tasks on a GPU",
            "(4)-(8)", engines=LINEAR_ENGINES, seeded=True),
