@@ -84,7 +84,7 @@ def _solve_fixed(instance: HareInstance, state: SearchState) -> None:
 
 
 def _bracket(instance: HareInstance, state: SearchState, synchronization: Synchronization) -> None:
-    """Bound by the Lagrangian relaxation, which holds for both variants, and search further."""
+    """Bound by the Lagrangian relaxation, which holds for both variants; negotiate and search."""
     budget = state.call.budget
     if synchronization == "fixed":
         lagrangian(instance, state, budget)
