@@ -26,6 +26,7 @@ _RULE = _at("algorithms.hare:place")  # options of Algorithm 1
 _KERNEL = "schedgap.models.hare.heuristics.kernel:KERNEL"
 _PRICING = "schedgap.models.hare.bounds.kernel:PLANS"
 _SCHEDULES = "schedgap.models.hare.exact.kernel:SCHEDULES"
+_NEGOTIATION = "schedgap.models.hare.heuristics.negotiation:NEGOTIATION"
 _ON_RELAXATION = Keywords(_RULE, _at("algorithms.hare:cut_loop"))
 
 METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
@@ -33,7 +34,7 @@ METHODS: "tuple[Method[HareInstance, HareSchedule], ...]" = (
     Method("exact", "exact", _at("exact.exact:exact"),
            "local search, CP-SAT, and branch and price over schedules of single jobs",
            "ours", ours=True, engines=("cp-sat", "highs"), runs_children=True, seeded=True,
-           kernels=(_KERNEL, _PRICING, _SCHEDULES)),
+           kernels=(_KERNEL, _PRICING, _SCHEDULES, _NEGOTIATION)),
     Method("big-m", "exact", _solved(_BIG_M),
            "the paper's program, with a big-M row for each order of two tasks on a GPU",
            "(4)-(8)", engines=LINEAR_ENGINES, seeded=True),

@@ -18,6 +18,7 @@ from schedgap.models.hare.exact.stages import (
     improve,
     lagrangian,
     lagrangian_stage,
+    negotiate,
     run_cp_sat,
 )
 from schedgap.models.hare.heuristics.initial import initial_state
@@ -32,6 +33,7 @@ LATE_MOVES = 1500  # moves per task of the local search after branch and price g
 LARGE_TABLES = 2_000_000  # size of pricing tables beyond which the root bound takes long
 MAX_TASKS = 5000  # for CP-SAT, and for branch and price
 BRACKET_SHARE = 0.5  # share of the time for the only bound
+NEGOTIATION_SHARE = 0.5  # share of the time left for the negotiation, before local search
 MIN_SEARCH = 30.0  # seconds of local search after it, if there is no time limit
 
 
@@ -82,7 +84,7 @@ def _solve_fixed(instance: HareInstance, state: SearchState) -> None:
 
 
 def _bracket(instance: HareInstance, state: SearchState, synchronization: Synchronization) -> None:
-    """Bound by the Lagrangian relaxation, which holds for both variants, and search further."""
+    """Bound by the Lagrangian relaxation, which holds for both variants; negotiate and search."""
     budget = state.call.budget
     if synchronization == "fixed":
         lagrangian(instance, state, budget)
@@ -93,6 +95,7 @@ def _bracket(instance: HareInstance, state: SearchState, synchronization: Synchr
         state.phase("pricing GPU time")
         report = lagrangian_stage(state, instance, budget=budget.share(BRACKET_SHARE))
         state.take("lagrangian", report)
+        negotiate(state, search, budget.share(NEGOTIATION_SHARE))
     if not state.closed:
         if budget.clock.limit is None:
             budget = replace(budget, clock=Clock(max(budget.clock.elapsed(), MIN_SEARCH)))

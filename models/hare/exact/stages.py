@@ -2,8 +2,11 @@
 
 import math
 
+import numpy as np
+
 from schedgap.instances.hare import HareInstance, HareSchedule
 from schedgap.instances.hare.scale import grid
+from schedgap.models.hare.bounds.lagrangian import GpuPrices
 from schedgap.models.hare.bounds.solve_lagrangian import lagrangian_bound
 from schedgap.models.hare.decode import to_steps, value_of
 from schedgap.models.hare.exact.branch_and_price import BranchAndPrice, refusal
@@ -35,6 +38,15 @@ def improve(state: SearchState, search: LocalSearch, budget: Budget, moves: int)
     """Continue the local search, whose schedules reach the search state."""
     state.call.progress.phase("local search")
     search.improve(budget.clock, moves)
+
+
+def negotiate(state: SearchState, search: LocalSearch, budget: Budget) -> None:
+    """Let the jobs negotiate from the prices of the best bound, if it has any."""
+    certificate = state.certificate or {}
+    if certificate.get("kind") == "lagrangian" and not state.closed:
+        state.phase("negotiation")
+        grid, price = (np.array(certificate[key]) for key in ("grid", "prices"))
+        search.negotiate(GpuPrices(grid, price), budget.clock)
 
 
 def run_cp_sat(
