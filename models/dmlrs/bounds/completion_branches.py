@@ -23,27 +23,23 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
-from schedgap.instances.dmlrs.compiled import Floats
+from schedgap.instances.dmlrs.compiled import Floats, Ints
 from schedgap.models.dmlrs.bounds.column_generation import resource_prices
-from schedgap.models.dmlrs.bounds.pricing import (
-    Window,
-    cheapest_demand,
-    evaluate,
-    payoff,
-    priced_bound,
-)
+from schedgap.models.dmlrs.bounds.kernel import price_jobs
+from schedgap.models.dmlrs.bounds.pricing import Window, priced_bound
 from schedgap.models.dmlrs.throughput import first_completions
 from schedgap.models.mechanisms.branch_and_price import OUT_OF_TIME, UnsettledError, best_first
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster
 from schedgap.models.method import Budget
+from schedgap.solvers.loops.column_generation import Columns
 
 MAX_LEAVES = 400  # a checker takes a tenth of a second for each part
-RELATIVE_GAP = 1e-4  # between master and bound of a part
+RELATIVE_GAP = 4e-4  # between master and bound of a part
 REPORTED = 1e-4  # least relative improvement that is reported before the end
 DIGITS = 7  # significant digits of a price
 LEAST_DEMAND = 1e-8  # smaller entries are left out of the master, since HiGHS refuses tiny ones
@@ -53,11 +49,13 @@ Branch = tuple[int, int, int, int]  # job and c; numbers of two branches, or -1 
 
 
 class CompletionColumn(NamedTuple):
-    """A plan of one job with fractional bundles."""
+    """A plan of one job with fractional bundles. It demands `amounts` at `places` of [t, r]."""
 
     job: int
     completion: int
-    demand: Floats  # [t, r]
+    utility: float
+    places: Ints
+    amounts: Floats
 
 
 @dataclass(eq=False)
@@ -68,6 +66,7 @@ class Part:
     prices: Floats  # [t, r]
     bound: float
     columns: list[CompletionColumn]
+    basis: Any = None  # the last basis of the master over these columns
     split: tuple[int, int] | None = None  # job and c
     children: list["Part"] = field(default_factory=list)  # early, late
 
@@ -160,12 +159,13 @@ def branch_on_completions(
             raise UnsettledError(f"{MAX_LEAVES} parts")
         children = []
         for windows in narrowed(instance, part.windows, *part.split):
-            bound = -priced_bound(instance, part.prices, windows)
-            child = Part(windows, part.prices, bound, part.columns)
+            bound = -price_jobs(instance, part.prices, windows)[0].bound
+            child = Part(windows, part.prices, bound, part.columns, part.basis)
             if bound < upper():
                 price_part(instance, child, upper=upper, budget=budget)
             children.append(child)
         part.children, leaves = children, leaves + 1
+        part.columns, part.basis = [], None
         return iter(children)
 
     def report(bound: float) -> None:
@@ -217,45 +217,39 @@ def price_part(
     capacity = master.rows("capacity", (T, R), upper=view.capacity_milli.sum(axis=0) / 1000)
     must = np.array([within[i][1] < never for i in jobs], dtype=float)
     once = master.rows("once", len(jobs), lower=must, upper=1)
-    row_of = dict(zip(jobs, once.positions.tolist(), strict=True))
-    known = [
-        column
-        for column in part.columns
-        if within[column.job][0] <= column.completion <= within[column.job][1]
-    ]
+    place_of, row_of = capacity.positions.ravel(), dict(zip(jobs, once.positions, strict=True))
 
-    def utility(column: CompletionColumn) -> float:
-        return float(view.utility[column.job, column.completion - view.arrival[column.job]])
-
-    def entries(column: CompletionColumn) -> dict[int, float]:
-        flat = column.demand.ravel()
-        places = np.flatnonzero(flat > LEAST_DEMAND)
-        rows = capacity.positions.ravel()[places].tolist()
-        return {**dict(zip(rows, flat[places].tolist(), strict=True)), row_of[column.job]: 1.0}
+    def columns_of(columns: Sequence[CompletionColumn]) -> Columns:
+        entries = [
+            [(np.append(place_of[c.places], row_of[c.job]), np.append(c.amounts, 1.0))]
+            for c in columns
+        ]
+        return master.columns([-c.utility for c in columns], entries, columns)
 
     def pricing(duals: Floats) -> Priced | None:
         if budget.clock.expired():
             return None
         prices = rounded(resource_prices(instance, duals))
-        bound, completions = evaluate(instance, prices, part.windows)
-        if -bound > part.bound:
-            part.bound, part.prices = -bound, prices
+        priced, demand = price_jobs(instance, prices, part.windows)
+        if -priced.bound > part.bound:
+            part.bound, part.prices = -priced.bound, prices
             on_bound(part.bound)
         if part.bound >= upper():
             return Priced(None, part.bound)
-        columns = [
-            CompletionColumn(i, f, cheapest_demand(instance, i, prices, f))
-            for i, f in completions.items()
-        ]
-        known.extend(columns)
-        cost = [-utility(column) for column in columns]
-        return Priced(master.columns(cost, list(map(entries, columns)), columns), -bound)
+        columns = []
+        for i, f in priced.completions.items():
+            if f <= T:
+                flat = demand(i, f).ravel()
+                places = np.flatnonzero(flat > LEAST_DEMAND)
+                utility = float(view.utility[i, f - view.arrival[i]])
+                columns.append(CompletionColumn(i, f, utility, places, flat[places]))
+        return Priced(columns_of(columns), -priced.bound)
 
     most = 1 + float(view.utility.max(axis=1, initial=0.0).sum())  # more than a job can be worth
     master.begin(master.artificial(once, np.where(must > 0, most, 0.0)))
-    if known:
-        cost = [-utility(column) for column in known]
-        master.begin(master.columns(cost, list(map(entries, known)), list(known)))
+    # Columns outside of the windows stay as long as they are in the basis, fixed at 0.
+    inside = [within[c.job][0] <= c.completion <= within[c.job][1] for c in part.columns]
+    master.begin(columns_of(part.columns), upper=np.where(inside, np.inf, 0.0))
     found = master.solve(
         pricing,
         clock=budget.clock,
@@ -263,17 +257,23 @@ def price_part(
         duals=master.duals({capacity: -part.prices}),
         seed=budget.seed,
         threads=budget.threads,
+        basis=part.basis,
     )
-    if budget.clock.expired():
+    if budget.clock.expired() or found.result.basis is None:
         raise UnsettledError(OUT_OF_TIME)
-    payoffs = {i: payoff(instance, i, part.prices, within[i]) for i in jobs}
-    part.columns = [
-        column
-        for column in known
-        if payoffs[column.job] - utility(column) + float((column.demand * part.prices).sum())
+    part.split = choose(instance, found.support)
+    part.basis, known = found.result.basis, [*part.columns, *found.result.tags]
+    payoffs = price_jobs(instance, part.prices, part.windows)[0].payoffs
+    flat, states = part.prices.ravel(), part.basis.col_status
+    kept = [
+        k
+        for k, column in enumerate(known)
+        if states[len(jobs) + k].name == "kBasic"
+        or payoffs[column.job] - column.utility + column.amounts @ flat[column.places]
         <= upper() - part.bound
     ]
-    part.split = choose(instance, found.support)
+    part.columns = [known[k] for k in kept]
+    part.basis.col_status = states[: len(jobs)] + [states[len(jobs) + k] for k in kept]
 
 
 def choose(
