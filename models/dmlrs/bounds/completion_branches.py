@@ -20,7 +20,7 @@ A. M. Geoffrion, "Lagrangean relaxation for integer programming", Mathematical P
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -30,22 +30,19 @@ import numpy as np
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
 from schedgap.instances.dmlrs.compiled import Floats, Ints
 from schedgap.models.dmlrs.bounds.column_generation import resource_prices
+from schedgap.models.dmlrs.bounds.completion_trees import MAX_LEAVES, Branch, Windows, narrowed
 from schedgap.models.dmlrs.bounds.kernel import price_jobs
-from schedgap.models.dmlrs.bounds.pricing import Window, priced_bound
+from schedgap.models.dmlrs.bounds.pricing import priced_bound
 from schedgap.models.dmlrs.throughput import first_completions
 from schedgap.models.mechanisms.branch_and_price import OUT_OF_TIME, UnsettledError, best_first
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster
 from schedgap.models.method import Budget
 from schedgap.solvers.loops.column_generation import Columns
 
-MAX_LEAVES = 400  # a checker takes a tenth of a second for each part
 RELATIVE_GAP = 4e-4  # between master and bound of a part
 REPORTED = 1e-4  # least relative improvement that is reported before the end
 DIGITS = 7  # significant digits of a price
 LEAST_DEMAND = 1e-8  # smaller entries are left out of the master, since HiGHS refuses tiny ones
-
-Windows = dict[int, Window]
-Branch = tuple[int, int, int, int]  # job and c; numbers of two branches, or -1 - k of leaf k
 
 
 class CompletionColumn(NamedTuple):
@@ -71,13 +68,6 @@ class Part:
     children: list["Part"] = field(default_factory=list)  # early, late
 
 
-def narrowed(instance: DmlrsInstance, windows: Windows, job: int, c: int) -> tuple[Windows, ...]:
-    """Return the windows where a job completes in slot c or earlier, and where it does not."""
-    first, last = windows.get(job, (1, instance.horizon + 1))
-    early, late = (first, min(last, c)), (max(first, c + 1), last)
-    return {**windows, job: early}, {**windows, job: late}
-
-
 def flattened(root: Part) -> tuple[float, list[Branch], list[Floats]]:
     """Return the bound that a tree of parts proves, its branches, and the prices of its leaves."""
     value, branches, prices = 0.0, list[Branch](), list[Floats]()
@@ -96,42 +86,6 @@ def flattened(root: Part) -> tuple[float, list[Branch], list[Floats]]:
         early, late = (number[id(child)] for child in part.children)
         branches.append((*part.split, early, late))
     return value, branches, prices
-
-
-def tree_bound(
-    instance: DmlrsInstance, branches: Sequence[Branch], prices: Mapping[int, Floats]
-) -> float:
-    """Return the bound on every schedule that a tree of branches proves.
-
-    `branches`: branch 0 is the root; without branches, leaf 0 is. `prices`: prices [t, r] by leaf;
-    all prices of other leaves are 0.
-
-    Raises
-    ------
-    ValueError
-        If a branch is missing, a branch or leaf is reached twice, a leaf with prices is not
-        reached, a job or slot does not exist, or the tree is too large.
-    """
-    bounds, reached = [0.0], set[int]()
-    none = np.zeros((instance.horizon, len(instance.resources)))
-    left: list[tuple[int, Windows]] = [(0 if branches else -1, {})]
-    while left:
-        number, windows = left.pop()
-        if number in reached or len(reached) > 2 * MAX_LEAVES:
-            raise ValueError(f"branch or leaf {number} is reached twice, or the tree is too large")
-        reached.add(number)
-        if number < 0:
-            bounds.append(priced_bound(instance, prices.get(-1 - number, none), windows))
-            continue
-        if number >= len(branches):
-            raise ValueError(f"no branch {number}")
-        job, c, early, late = branches[number]
-        if not (0 <= job < len(instance.jobs) and 1 <= c <= instance.horizon):
-            raise ValueError(f"branch {number} has no such job or slot")
-        left += zip((early, late), narrowed(instance, windows, job, c), strict=True)
-    if unused := [leaf for leaf in prices if -1 - leaf not in reached]:
-        raise ValueError(f"no leaf {unused[0]}")
-    return max(bounds)
 
 
 def branch_on_completions(
