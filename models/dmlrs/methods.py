@@ -38,6 +38,7 @@ _run_pd_ors = _at("algorithms.solve_pd_ors:run_pd_ors")
 _PD_ORS = _at("algorithms.pd_ors:pd_ors")  # this entry declares the options of `pd-ors`
 _PD_ORS_GREEDY = partial(_PD_ORS, gain=None, delta=None, rounds=None, ps_row=None)  # not these
 _KERNEL = "schedgap.models.dmlrs.heuristics.kernel:KERNEL"
+_PRICING = "schedgap.models.dmlrs.bounds.kernel:PRICING"
 _EVALUATION = "Numerical results; completed by us"
 
 METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
@@ -46,7 +47,7 @@ METHODS: tuple[Method[DmlrsInstance, DmlrsSchedule], ...] = (
            "schedules by columns and neighbourhoods, better ones by CP-SAT (HiGHS if it is not "
            "installed) with slots packed in turn, then refutation",
            "(2)-(7)", ours=True, engines=("highs",), child_engines=("cp-sat",), seeded=True,
-           kernels=(_KERNEL,)),
+           kernels=(_KERNEL, _PRICING)),
     Method("milp-machine", "exact", _exact(_solved(_at("exact.build_programs:milp_machine"))),
            "the paper's program, linearised, machine by machine",
            "(2)-(7)", engines=MIXED_ENGINES, seeded=True),

@@ -15,7 +15,7 @@ International Transactions in Operational Research 4 (1997).
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -176,13 +176,14 @@ class RestrictedMaster(Generic[Tag]):
         seed: int = 0,
         threads: int = 1,
         on_bound: Callable[[float, Floats], None] | None = None,
+        basis: Any = None,
     ) -> MasterSolution[Tag]:
         """Generate columns until none improves, or the clock is up.
 
         `pricing`: from duals [i] to columns and the Lagrangian bound, or None when it ran out of
-        time. `smoothing`, `gap`, `rounds`: as of `generate_columns`. `duals` [i]: good prices to
-        begin with, as `duals` returns them. `on_bound`: told of every better bound, with the duals
-        [i] that prove it.
+        time. `smoothing`, `gap`, `rounds`, `basis`: as of `generate_columns`. `duals` [i]: good
+        prices to begin with, as `duals` returns them. `on_bound`: told of every better bound, with
+        the duals [i] that prove it.
         """
         asked: list[Floats] = []
 
@@ -206,6 +207,7 @@ class RestrictedMaster(Generic[Tag]):
             seed=seed,
             threads=threads,
             on_bound=better,
+            basis=basis,
         )
         support: list[tuple[Tag, float]] = []
         if result.values is not None:

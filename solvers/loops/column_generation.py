@@ -62,7 +62,7 @@ class ColumnGenerationResult:
     `end` is `closed` if no column improves the master, or if master and bound meet. It is `stopped`
     after the clock or the limit on rounds has stopped the loop. It is `infeasible` if the
     restricted master is infeasible, which artificial columns avoid. `prices` are the dual values
-    that certify `bound`.
+    that certify `bound`. `basis` is HiGHS's basis of the last master.
     """
 
     end: Literal["closed", "stopped", "infeasible"]
@@ -75,6 +75,7 @@ class ColumnGenerationResult:
     tags: tuple[Any, ...]  # tags of the generated columns, in order
     rounds: int
     history: tuple[tuple[float, float, float], ...] = field(default=())  # (seconds, master, bound)
+    basis: Any = None
 
 
 def generate_columns(
@@ -89,6 +90,7 @@ def generate_columns(
     threads: int = 1,
     seed: int = 0,
     on_bound: OnBound | None = None,
+    basis: Any = None,
 ) -> ColumnGenerationResult:
     """Solve a linear program with too many columns to enumerate.
 
@@ -101,9 +103,11 @@ def generate_columns(
     `gap`: relative gap between master and bound at which the loop ends. `rounds`: limit on the
     number of rounds. `prices` [i]: good dual values, towards which the first rounds are smoothed.
     `threads`, `seed`: number of threads >= 1 and random seed >= 0 of HiGHS. `on_bound`: called with
-    each better bound.
+    each better bound. `basis`: of the first master, as of a result with the same rows and columns.
     """
     relaxation = Relaxation(master, threads=threads, seed=seed)
+    if basis is not None:
+        relaxation.basis = basis
     tags: list[Any] = []
     history: list[tuple[float, float, float]] = []
     best = -np.inf
@@ -122,7 +126,7 @@ def generate_columns(
             end = "infeasible"
         if result.duals is None or result.objective is None:  # infeasible, or out of time
             break
-        last, done = result, done + 1
+        last, done, basis = result, done + 1, relaxation.basis
         asked, out_of_time = [result.duals], False
         if done % 3 and center is not None:
             asked.insert(0, smoothing * center + (1 - smoothing) * result.duals)
@@ -161,6 +165,7 @@ def generate_columns(
         tags=tuple(tags[: 0 if last is None else len(last.values) - len(master.cost)]),
         rounds=done,
         history=tuple(history),
+        basis=basis,
     )
 
 

@@ -1,5 +1,6 @@
 """Linear programs built from named blocks of columns and rows, without arithmetic on positions."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -29,7 +30,7 @@ class Block:
     @property
     def size(self) -> int:
         """Number of columns or rows."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def positions(self) -> Ints:
@@ -92,12 +93,12 @@ class ProgramBuilder:
     @property
     def width(self) -> int:
         """Number of columns so far."""
-        return sum(block.size for block in self.column_blocks)
+        return _end(self.column_blocks)
 
     @property
     def height(self) -> int:
         """Number of rows so far."""
-        return sum(block.size for block in self.row_blocks)
+        return _end(self.row_blocks)
 
     def columns(
         self,
@@ -211,6 +212,11 @@ def entries_matrix(
         return sparse.csr_array(shape, dtype=np.float64)
     row, column, value = (np.concatenate(parts) for parts in zip(*entries, strict=True))
     return sparse.csr_array((value, (row, column)), shape=shape)
+
+
+def _end(blocks: Sequence[Block]) -> int:
+    """Return the position after the last of consecutive blocks."""
+    return blocks[-1].start + blocks[-1].size if blocks else 0
 
 
 def _shape(shape: int | tuple[int, ...]) -> tuple[int, ...]:

@@ -11,12 +11,8 @@ from schedgap.errors import InputError
 from schedgap.instances.generate import generate
 from schedgap.models.dmlrs.bounds.certificate_data import completion_certificate
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
-from schedgap.models.dmlrs.bounds.completion_branches import (
-    MAX_LEAVES,
-    branch_on_completions,
-    flattened,
-    narrowed,
-)
+from schedgap.models.dmlrs.bounds.completion_branches import branch_on_completions, flattened
+from schedgap.models.dmlrs.bounds.completion_trees import MAX_LEAVES, narrowed
 from schedgap.models.dmlrs.bounds.pricing import priced_bound
 from schedgap.models.method import Budget
 from schedgap.solvers import Clock

@@ -12,7 +12,12 @@ from schedgap.instances.generate import generate
 from schedgap.models.dmlrs.bounds.certificate_data import price_certificate
 from schedgap.models.dmlrs.bounds.certificates import check_certificate
 from schedgap.models.dmlrs.bounds.fluid import build
-from schedgap.models.dmlrs.bounds.pricing import REQUIRED_WORK, least_costs, payoff, priced_bound
+from schedgap.models.dmlrs.bounds.pricing import (
+    REQUIRED_WORK,
+    best_completion,
+    least_costs,
+    priced_bound,
+)
 from schedgap.models.dmlrs.throughput import first_completions
 from schedgap.solvers import Clock, solve
 from strategies.dmlrs import dmlrs_instances, optimum, utility
@@ -91,9 +96,9 @@ def test_payoff_by_hand():
     """
     prices = np.zeros((4, 2))
     prices[:, 0] = 0.5
-    assert payoff(TOY, 0, prices) == pytest.approx(8 - 4 * 0.5)
+    assert best_completion(TOY, 0, prices)[0] == pytest.approx(8 - 4 * 0.5)
     prices[:, 0] = 3
-    assert payoff(TOY, 0, prices) == 0
+    assert best_completion(TOY, 0, prices)[0] == 0
 
 
 def test_certificates_that_do_not_fit():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from schedgap.solvers import Clock
+from schedgap.solvers.engines.highs import Relaxation
 from schedgap.solvers.engines.solve import solve
 from schedgap.solvers.loops.column_generation import Columns, Priced, generate_columns
 from schedgap.solvers.programs.arrays import LinearProgram
@@ -101,6 +102,14 @@ def test_the_prices_are_a_certificate_of_the_bound_and_tags_tell_the_columns() -
     )
     assert worth == pytest.approx(result.objective)
     assert result.bound is not None and result.bound <= result.objective
+
+
+def test_a_basis_starts_the_master_where_another_one_ended() -> None:
+    problem = Assignment(7)
+    first = generate_columns(problem.master([]), problem.price, clock=Clock(20))
+    again = Relaxation(problem.master([problem.column(*tag) for tag in first.tags]))
+    again.basis = first.basis
+    assert again.trial(Clock(20), iterations=0) == pytest.approx(first.objective)
 
 
 def test_a_pricing_that_runs_out_of_time_ends_the_loop_with_what_it_had() -> None:

@@ -40,7 +40,7 @@ def completion_certificate(
 ) -> dict[str, Any]:
     """Return a tree of branches on completions, with prices at its leaves, as JSON data.
 
-    `branches`, `prices`: as of `completion_branches.tree_bound`.
+    `branches`, `prices`: as of `completion_trees.tree_bound`.
     """
     rows = [[k, *row] for k, leaf in enumerate(prices) for row in _nonzero_rows(leaf)]
     return {"kind": "completions", "branches": list(map(list, branches)), "prices": rows}

@@ -19,7 +19,7 @@ from schedgap.instances.records import Many
 from schedgap.models.certificates import Certificate, proved, read
 from schedgap.models.dmlrs.bounds.certificate_data import MAX_GRID, is_too_fine
 from schedgap.models.dmlrs.bounds.column_generation import price_all
-from schedgap.models.dmlrs.bounds.completion_branches import MAX_LEAVES, tree_bound
+from schedgap.models.dmlrs.bounds.completion_trees import MAX_LEAVES, tree_bound
 from schedgap.models.dmlrs.bounds.machine_patterns import (
     MAX_ROWS,
     MAX_WORKERS,

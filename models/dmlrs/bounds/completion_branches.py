@@ -20,44 +20,39 @@ A. M. Geoffrion, "Lagrangean relaxation for integer programming", Mathematical P
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance, arrays
-from schedgap.instances.dmlrs.compiled import Floats
+from schedgap.instances.dmlrs.compiled import Floats, Ints
 from schedgap.models.dmlrs.bounds.column_generation import resource_prices
-from schedgap.models.dmlrs.bounds.pricing import (
-    Window,
-    cheapest_demand,
-    evaluate,
-    payoff,
-    priced_bound,
-)
+from schedgap.models.dmlrs.bounds.completion_trees import MAX_LEAVES, Branch, Windows, narrowed
+from schedgap.models.dmlrs.bounds.kernel import price_jobs
+from schedgap.models.dmlrs.bounds.pricing import priced_bound
 from schedgap.models.dmlrs.throughput import first_completions
 from schedgap.models.mechanisms.branch_and_price import OUT_OF_TIME, UnsettledError, best_first
 from schedgap.models.mechanisms.restricted_master import Priced, RestrictedMaster
 from schedgap.models.method import Budget
+from schedgap.solvers.loops.column_generation import Columns
 
-MAX_LEAVES = 400  # a checker takes a tenth of a second for each part
-RELATIVE_GAP = 1e-4  # between master and bound of a part
+RELATIVE_GAP = 4e-4  # between master and bound of a part
 REPORTED = 1e-4  # least relative improvement that is reported before the end
 DIGITS = 7  # significant digits of a price
 LEAST_DEMAND = 1e-8  # smaller entries are left out of the master, since HiGHS refuses tiny ones
 
-Windows = dict[int, Window]
-Branch = tuple[int, int, int, int]  # job and c; numbers of two branches, or -1 - k of leaf k
-
 
 class CompletionColumn(NamedTuple):
-    """A plan of one job with fractional bundles."""
+    """A plan of one job with fractional bundles. It demands `amounts` at `places` of [t, r]."""
 
     job: int
     completion: int
-    demand: Floats  # [t, r]
+    utility: float
+    places: Ints
+    amounts: Floats
 
 
 @dataclass(eq=False)
@@ -68,15 +63,9 @@ class Part:
     prices: Floats  # [t, r]
     bound: float
     columns: list[CompletionColumn]
+    basis: Any = None  # the last basis of the master over these columns
     split: tuple[int, int] | None = None  # job and c
     children: list["Part"] = field(default_factory=list)  # early, late
-
-
-def narrowed(instance: DmlrsInstance, windows: Windows, job: int, c: int) -> tuple[Windows, ...]:
-    """Return the windows where a job completes in slot c or earlier, and where it does not."""
-    first, last = windows.get(job, (1, instance.horizon + 1))
-    early, late = (first, min(last, c)), (max(first, c + 1), last)
-    return {**windows, job: early}, {**windows, job: late}
 
 
 def flattened(root: Part) -> tuple[float, list[Branch], list[Floats]]:
@@ -97,42 +86,6 @@ def flattened(root: Part) -> tuple[float, list[Branch], list[Floats]]:
         early, late = (number[id(child)] for child in part.children)
         branches.append((*part.split, early, late))
     return value, branches, prices
-
-
-def tree_bound(
-    instance: DmlrsInstance, branches: Sequence[Branch], prices: Mapping[int, Floats]
-) -> float:
-    """Return the bound on every schedule that a tree of branches proves.
-
-    `branches`: branch 0 is the root; without branches, leaf 0 is. `prices`: prices [t, r] by leaf;
-    all prices of other leaves are 0.
-
-    Raises
-    ------
-    ValueError
-        If a branch is missing, a branch or leaf is reached twice, a leaf with prices is not
-        reached, a job or slot does not exist, or the tree is too large.
-    """
-    bounds, reached = [0.0], set[int]()
-    none = np.zeros((instance.horizon, len(instance.resources)))
-    left: list[tuple[int, Windows]] = [(0 if branches else -1, {})]
-    while left:
-        number, windows = left.pop()
-        if number in reached or len(reached) > 2 * MAX_LEAVES:
-            raise ValueError(f"branch or leaf {number} is reached twice, or the tree is too large")
-        reached.add(number)
-        if number < 0:
-            bounds.append(priced_bound(instance, prices.get(-1 - number, none), windows))
-            continue
-        if number >= len(branches):
-            raise ValueError(f"no branch {number}")
-        job, c, early, late = branches[number]
-        if not (0 <= job < len(instance.jobs) and 1 <= c <= instance.horizon):
-            raise ValueError(f"branch {number} has no such job or slot")
-        left += zip((early, late), narrowed(instance, windows, job, c), strict=True)
-    if unused := [leaf for leaf in prices if -1 - leaf not in reached]:
-        raise ValueError(f"no leaf {unused[0]}")
-    return max(bounds)
 
 
 def branch_on_completions(
@@ -160,12 +113,13 @@ def branch_on_completions(
             raise UnsettledError(f"{MAX_LEAVES} parts")
         children = []
         for windows in narrowed(instance, part.windows, *part.split):
-            bound = -priced_bound(instance, part.prices, windows)
-            child = Part(windows, part.prices, bound, part.columns)
+            bound = -price_jobs(instance, part.prices, windows)[0].bound
+            child = Part(windows, part.prices, bound, part.columns, part.basis)
             if bound < upper():
                 price_part(instance, child, upper=upper, budget=budget)
             children.append(child)
         part.children, leaves = children, leaves + 1
+        part.columns, part.basis = [], None
         return iter(children)
 
     def report(bound: float) -> None:
@@ -217,45 +171,39 @@ def price_part(
     capacity = master.rows("capacity", (T, R), upper=view.capacity_milli.sum(axis=0) / 1000)
     must = np.array([within[i][1] < never for i in jobs], dtype=float)
     once = master.rows("once", len(jobs), lower=must, upper=1)
-    row_of = dict(zip(jobs, once.positions.tolist(), strict=True))
-    known = [
-        column
-        for column in part.columns
-        if within[column.job][0] <= column.completion <= within[column.job][1]
-    ]
+    place_of, row_of = capacity.positions.ravel(), dict(zip(jobs, once.positions, strict=True))
 
-    def utility(column: CompletionColumn) -> float:
-        return float(view.utility[column.job, column.completion - view.arrival[column.job]])
-
-    def entries(column: CompletionColumn) -> dict[int, float]:
-        flat = column.demand.ravel()
-        places = np.flatnonzero(flat > LEAST_DEMAND)
-        rows = capacity.positions.ravel()[places].tolist()
-        return {**dict(zip(rows, flat[places].tolist(), strict=True)), row_of[column.job]: 1.0}
+    def columns_of(columns: Sequence[CompletionColumn]) -> Columns:
+        entries = [
+            [(np.append(place_of[c.places], row_of[c.job]), np.append(c.amounts, 1.0))]
+            for c in columns
+        ]
+        return master.columns([-c.utility for c in columns], entries, columns)
 
     def pricing(duals: Floats) -> Priced | None:
         if budget.clock.expired():
             return None
         prices = rounded(resource_prices(instance, duals))
-        bound, completions = evaluate(instance, prices, part.windows)
-        if -bound > part.bound:
-            part.bound, part.prices = -bound, prices
+        priced, demand = price_jobs(instance, prices, part.windows)
+        if -priced.bound > part.bound:
+            part.bound, part.prices = -priced.bound, prices
             on_bound(part.bound)
         if part.bound >= upper():
             return Priced(None, part.bound)
-        columns = [
-            CompletionColumn(i, f, cheapest_demand(instance, i, prices, f))
-            for i, f in completions.items()
-        ]
-        known.extend(columns)
-        cost = [-utility(column) for column in columns]
-        return Priced(master.columns(cost, list(map(entries, columns)), columns), -bound)
+        columns = []
+        for i, f in priced.completions.items():
+            if f <= T:
+                flat = demand(i, f).ravel()
+                places = np.flatnonzero(flat > LEAST_DEMAND)
+                utility = float(view.utility[i, f - view.arrival[i]])
+                columns.append(CompletionColumn(i, f, utility, places, flat[places]))
+        return Priced(columns_of(columns), -priced.bound)
 
     most = 1 + float(view.utility.max(axis=1, initial=0.0).sum())  # more than a job can be worth
     master.begin(master.artificial(once, np.where(must > 0, most, 0.0)))
-    if known:
-        cost = [-utility(column) for column in known]
-        master.begin(master.columns(cost, list(map(entries, known)), list(known)))
+    # Columns outside of the windows stay as long as they are in the basis, fixed at 0.
+    inside = [within[c.job][0] <= c.completion <= within[c.job][1] for c in part.columns]
+    master.begin(columns_of(part.columns), upper=np.where(inside, np.inf, 0.0))
     found = master.solve(
         pricing,
         clock=budget.clock,
@@ -263,17 +211,23 @@ def price_part(
         duals=master.duals({capacity: -part.prices}),
         seed=budget.seed,
         threads=budget.threads,
+        basis=part.basis,
     )
-    if budget.clock.expired():
+    if budget.clock.expired() or found.result.basis is None:
         raise UnsettledError(OUT_OF_TIME)
-    payoffs = {i: payoff(instance, i, part.prices, within[i]) for i in jobs}
-    part.columns = [
-        column
-        for column in known
-        if payoffs[column.job] - utility(column) + float((column.demand * part.prices).sum())
+    part.split = choose(instance, found.support)
+    part.basis, known = found.result.basis, [*part.columns, *found.result.tags]
+    payoffs = price_jobs(instance, part.prices, part.windows)[0].payoffs
+    flat, states = part.prices.ravel(), part.basis.col_status
+    kept = [
+        k
+        for k, column in enumerate(known)
+        if states[len(jobs) + k].name == "kBasic"
+        or payoffs[column.job] - column.utility + column.amounts @ flat[column.places]
         <= upper() - part.bound
     ]
-    part.split = choose(instance, found.support)
+    part.columns = [known[k] for k in kept]
+    part.basis.col_status = states[: len(jobs)] + [states[len(jobs) + k] for k in kept]
 
 
 def choose(

@@ -25,6 +25,7 @@ linear relaxation by lower convex hulls.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,44 +89,54 @@ def priced_bound(
     -----
     Source: (10), (11) at full capacity. Time: O(I T^2 log T) at worst.
     """
-    return evaluate(instance, prices, windows)[0]
+    return evaluate(instance, prices, windows).bound
+
+
+class PricedJobs(NamedTuple):
+    """What prices prove, and each job's payoff and best completion, T + 1 for a rejection."""
+
+    bound: float
+    payoffs: dict[int, float]
+    completions: dict[int, int]
 
 
 def evaluate(
     instance: DmlrsInstance, prices: Floats, windows: Mapping[int, Window] | None = None
-) -> tuple[float, dict[int, int]]:
-    """Return the bound that prices prove, and the completions [i] of the jobs that pay.
+) -> PricedJobs:
+    """Return the bound that prices prove, and what the jobs do at these prices.
 
     `prices`, `windows`: as of `priced_bound`.
     """
     prices = np.maximum(np.where(np.isfinite(prices), prices, 0.0), 0.0)
-    capacity = arrays(instance).capacity_milli.sum(axis=0) / 1000
-    terms, completions = (prices * capacity).ravel().tolist(), {}
-    for i in range(len(instance.jobs)):
-        value, completion = best_completion(instance, i, prices, (windows or {}).get(i))
-        if value == -math.inf:
-            return value, {}
-        terms.append(value)
-        if completion <= instance.horizon:
-            completions[i] = completion
-    return math.fsum(terms) + 8 * _EPS * math.fsum(map(abs, terms)), completions
+    best = {
+        i: best_completion(instance, i, prices, (windows or {}).get(i))
+        for i in range(len(instance.jobs))
+    }
+    payoffs = {i: value for i, (value, _) in best.items()}
+    bound = total(instance, prices, payoffs.values())
+    return PricedJobs(bound, payoffs, {i: completion for i, (_, completion) in best.items()})
 
 
-def payoff(instance: DmlrsInstance, i: int, prices: Floats, window: Window | None = None) -> float:
-    """Return an upper bound on lambda_i = max(0, max_f [u_i(f - a_i) - cost_i(f)]), (11).
+def total(instance: DmlrsInstance, prices: Floats, payoffs: Iterable[float]) -> float:
+    """Return the value of all capacity plus the payoffs of the jobs, no less for rounding.
 
-    `prices` [t, r]: prices >= 0 of slots 1..T. `window`: the first and the last f that is allowed;
-    the last one is T + 1 where the job may be rejected.
+    `prices` [t, r]: prices >= 0 of slots 1..T.
     """
-    return best_completion(instance, i, prices, window)[0]
+    capacity = arrays(instance).capacity_milli.sum(axis=0) / 1000
+    terms = [*(prices * capacity).ravel().tolist(), *payoffs]
+    if -math.inf in terms:
+        return -math.inf
+    return math.fsum(terms) + 8 * _EPS * math.fsum(map(abs, terms))
 
 
 def best_completion(
     instance: DmlrsInstance, i: int, prices: Floats, window: Window | None = None
 ) -> tuple[float, int]:
-    """Return the payoff of job i, and the f that has it: T + 1 if it is better rejected.
+    """Return an upper bound on the payoff of job i, and the f that has it; T + 1 is a rejection.
 
-    `prices`, `window`: as of `payoff`; without any completion the payoff is -inf.
+    The payoff is lambda_i = max(0, max_f [u_i(f - a_i) - cost_i(f)]), (11). `prices` [t, r]: prices
+    >= 0 of slots 1..T. `window`: the first and the last f that is allowed; the last one is T + 1
+    where the job may be rejected. Without any completion the payoff is -inf.
     """
     view, never = arrays(instance), instance.horizon + 1
     earliest, latest = window or (1, never)

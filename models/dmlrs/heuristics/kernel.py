@@ -21,13 +21,13 @@ import numpy as np
 
 from schedgap.instances.dmlrs import DmlrsInstance
 from schedgap.instances.dmlrs.compiled import Floats, Ints
+from schedgap.models.dmlrs.bounds.kernel import large
 from schedgap.models.dmlrs.throughput import FULL
 from schedgap.solvers.search.annealing import listed, without_moves
 from schedgap.solvers.search.compiled import Kernel
 from schedgap.solvers.search.moves import GENERIC
 
 BASE_PRICE = 1e-6  # value of free capacity without a price
-LARGE = 500  # jobs x machines x slots from which on the search is compiled
 
 
 class Problem(NamedTuple):
@@ -285,11 +285,6 @@ def insert(problem: Any, state: Any, j: int, gene: Any, spare: float, rng: Any) 
     plan.cost[j] = problem.utility[j, lead] - problem.utility[j, end - first]
     apply(problem, state, j, 1)
     return True
-
-
-def large(instance: DmlrsInstance) -> bool:
-    """Return whether an instance is worth the loading of compiled code."""
-    return len(instance.jobs) * len(instance.machines) * instance.horizon >= LARGE
 
 
 def _sample() -> tuple[Any, ...]:
