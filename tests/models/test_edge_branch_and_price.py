@@ -16,7 +16,7 @@ from schedgap.instances.edge.compiled import Ints
 from schedgap.models.edge.bounds import branch_and_price
 from schedgap.models.edge.bounds.branch_and_price import Master, TypeTree, branch_types
 from schedgap.models.edge.bounds.certificates import check_certificate
-from schedgap.models.edge.bounds.type_pricing import ATTRIBUTES, TASK, TypeRelaxation
+from schedgap.models.edge.bounds.type_pricing import ATTRIBUTES, TASK, TypeRelaxation, blocks
 from schedgap.models.edge.bounds.type_tree import Branch, halves, least_bound
 from schedgap.models.edge.bounds.worker_types import certificate, solve_types, sum_of_bounds
 from schedgap.models.edge.decisions import compiled, infeasibility_reason
@@ -101,8 +101,8 @@ def test_any_prices_in_any_tree_prove_a_bound(instance: EdgeInstance, data: st.D
     view, bounds = compiled(instance), []
     rng = np.random.default_rng(data.draw(st.integers(0, 10**6), label="seed"))
     for u in view.of_type:
-        slots = data.draw(st.integers(1, view.slots), label="slots")
-        types = TypeRelaxation(view, u, slots, data.draw(st.integers(1, slots), label="block"))
+        ends = data.draw(st.sets(st.integers(1, view.slots), min_size=1), label="ends")
+        types = TypeRelaxation(view, u, np.array(sorted(ends)))
         shape = len(types.rows), len(types.lengths)
         nodes = data.draw(trees(len(types.tasks)))
         tree = [rounded(rng.exponential(0.3, shape)) if node is None else node for node in nodes]
@@ -121,7 +121,7 @@ def test_every_column_is_in_one_half_of_a_box(instance: EdgeInstance, data: st.D
         return
     view = compiled(instance)
     u = next(iter(view.of_type))
-    types = TypeRelaxation(view, u, view.slots, 1)
+    types = TypeRelaxation(view, u, blocks(view.slots, 1))
     _, _, columns = types.bound(np.zeros((2, view.slots)))
     box = types.everything
     assert types.inside(columns, box).all()
@@ -168,26 +168,26 @@ def test_a_tree_closes_the_gap_of_the_relaxation(proof: dict[str, Any]) -> None:
     assert check_certificate(contended(), proof) == 14
 
 
-@pytest.mark.parametrize(("blocks", "upper"), [(64, 14), (2, 16)])
+@pytest.mark.parametrize(("most", "upper"), [(64, 14), (2, 16)])
 def test_a_tree_that_is_stopped_at_any_time_has_a_certificate_of_its_bound(
-    blocks: int, upper: int, monkeypatch: pytest.MonkeyPatch
+    most: int, upper: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A leaf that was stopped has other prices afterwards; blocks of slots are halved."""
-    monkeypatch.setattr(branch_and_price, "BLOCKS", blocks)
+    """A leaf that was stopped has other prices afterwards; blocks of slots are split."""
+    monkeypatch.setattr(branch_and_price, "BLOCKS", most)
     instance = contended()
     view = compiled(instance)
     (known,) = solve_types(view, budget=Budget(Clock(10)), block=4)
     weak = replace(known, bound=-1.0, prices=0 * known.prices, columns=known.columns[:0])
-    halved = False
+    split = False
     for steps in (1, 2, 5, 11):
         tree = TypeTree(view, weak, upper, budget=Budget(Clock(10)))
-        first = tree.types.block
+        first = len(tree.types.ends)
         for _ in range(60):
             tree.grow(Steps(steps))
             data = json.loads(json.dumps(certificate(instance, [tree.found()])))
             assert check_certificate(instance, data) == math.ceil(tree.bound)
-        halved |= tree.types.block < first
-    assert halved == (blocks == 2)
+        split |= len(tree.types.ends) > first
+    assert split == (most == 2)
 
 
 @pytest.mark.parametrize("most", range(1, 6))
@@ -265,3 +265,11 @@ def test_the_reason_of_a_refusal_names_the_place(proof: dict[str, Any]) -> None:
     for path, change in wrong.items():
         error = refusal(contended(), proof | {"types": [entry | change]})
         assert error is not None and error.path == path
+
+
+def test_the_blocks_of_a_tree_ascend_to_its_last_slot(proof: dict[str, Any]) -> None:
+    entry = proof["types"][0]
+    slots = entry["slots"]
+    for ends in ([slots - 1], [slots + 1], [2, 2, slots], [slots, 2], [0, slots]):
+        data = proof | {"types": [entry | {"ends": ends}]}
+        assert refusal(contended(), data) is not None

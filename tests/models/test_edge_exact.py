@@ -154,23 +154,24 @@ def test_exact_is_never_below_the_bound_by_worker_types(monkeypatch: pytest.Monk
     assert found.certificate is not None and found.certificate["kind"] == "type-bound"
 
 
-@pytest.mark.parametrize("seconds", [10.0, 60.0])
+@pytest.mark.parametrize(("seconds", "first"), [(10.0, 4.0), (60.0, 7.2)])
 def test_bounds_at_full_scale_leave_most_of_the_time_to_the_lists(
-    seconds: float, monkeypatch: pytest.MonkeyPatch
+    seconds: float, first: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[float] = []
 
-    def bounds(state: object, instance: object, *, budget: Budget) -> StageResult:
+    def bounds(state: object, instance: object, *others: object, budget: Budget) -> StageResult:
         assert budget.clock.limit is not None
         given.append(budget.clock.limit)
         return StageResult(value=[])
 
     monkeypatch.setattr(exact, "MAX_PLACES", 0)
     monkeypatch.setattr(exact, "type_stage", bounds)
+    monkeypatch.setattr(exact, "tree_stage", bounds)
     monkeypatch.setattr(exact, "search_lists", lambda *arguments: None)
     call = RunContext({}, None, Budget(Clock(seconds)), Silence())
     exact.exact(generate("edge", preset="small", seed=2), call)
-    assert given == [pytest.approx(0.4 * seconds, rel=0.1)]
+    assert given == pytest.approx([first, 0.4 * seconds], rel=0.1)
 
 
 def test_what_a_search_proves_is_refuted_afterwards() -> None:

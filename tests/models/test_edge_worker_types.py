@@ -24,6 +24,7 @@ from schedgap.models.edge.bounds.type_pricing import (
     TASK,
     ClassRow,
     TypeRelaxation,
+    blocks,
 )
 from schedgap.models.edge.bounds.worker_types import (
     certificate,
@@ -124,7 +125,7 @@ def test_any_prices_of_any_slots_prove_a_bound(instance: EdgeInstance, data: st.
     for u in view.of_type:
         slots = data.draw(st.integers(1, view.slots), label="slots")
         block = data.draw(st.integers(1, slots), label="block")
-        types = TypeRelaxation(view, u, slots, block, data.draw(CUTS))
+        types = TypeRelaxation(view, u, blocks(slots, block), data.draw(CUTS))
         rng = np.random.default_rng(data.draw(st.integers(0, 10**6), label="seed"))
         prices = rounded(rng.exponential(0.3, (len(types.rows), len(types.lengths))))
         bound, least, columns = types.bound(prices)
@@ -145,7 +146,7 @@ def every_run_pays_at_least_the_least(
     view, rng = compiled(instance), np.random.default_rng(seed)
     clouds = [server.kind == "cloud" for server in instance.servers]
     for u in view.of_type:
-        types = TypeRelaxation(view, u, view.slots, 1, cuts)
+        types = TypeRelaxation(view, u, blocks(view.slots, 1), cuts)
         prices = rounded(rng.exponential(0.3, (len(types.rows), view.slots)))
         sums, least = types.prefix_sums(prices), types.bound(prices)[1]
         for k, task in enumerate(types.tasks):
@@ -172,7 +173,7 @@ def by_arrays_and_by_loops(
     """Assert equal costs, starts and workers in the cloud, with limits and in boxes, or without."""
     view, rng = compiled(instance), np.random.default_rng(seed)
     for u in view.of_type:
-        types = [TypeRelaxation(view, u, view.slots, 1, cuts, how) for how in (None, loops)]
+        types = [TypeRelaxation(view, u, blocks(view.slots, 1), cuts, how) for how in (None, loops)]
         prices = rounded(rng.exponential(0.3, (len(types[0].rows), view.slots)))
         prices[:, rng.random(view.slots) < 0.5] = 0.0
         sums, jobs = types[0].prefix_sums(prices), len(types[0].tasks)
@@ -248,7 +249,7 @@ def test_cuts_of_a_small_class_are_cheap_to_price_next_to_a_large_one() -> None:
     view = compiled(instance)
     cuts = class_cuts(view, 0)
     assert ClassRow(0, 2) in cuts
-    types = TypeRelaxation(view, 0, 40, 1, cuts)
+    types = TypeRelaxation(view, 0, blocks(40, 1), cuts)
     tracemalloc.start()
     types.bound(np.full((len(types.rows), 40), 2.0**-9))
     peak = tracemalloc.get_traced_memory()[1]

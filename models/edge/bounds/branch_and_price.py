@@ -3,8 +3,8 @@
 The search is best first: it branches on the leaf with the least bound, which is the bound of the
 whole tree. The bound of a leaf is the Lagrangian bound of its prices over the columns in its boxes.
 Column generation finds the prices. One master serves all nodes: columns outside of the boxes have
-the upper bound 0. Violated cuts become rows of the master. Where a solution needs no branch, blocks
-of slots are halved.
+the upper bound 0. Violated cuts become rows of the master. Blocks of slots are long where prices
+change little. Where a solution needs no branch, blocks are split at its starts and ends.
 
 References
 ----------
@@ -28,9 +28,11 @@ from schedgap.models.edge.bounds.type_pricing import (
     ATTRIBUTES,
     CAPACITY,
     CLOUD,
+    DURATION,
     EDGE,
     FLOW,
     NO_COLUMNS,
+    START,
     TASK,
     Bools,
     TypeRelaxation,
@@ -46,6 +48,7 @@ from schedgap.solvers.programs.arrays import LinearProgram
 from schedgap.solvers.programs.sparse import sparse
 
 BLOCKS = 64  # largest number of blocks at first
+JOINS = 8  # a round of joins removes this part of the blocks that are too many
 GAP, CLOSED = 1.0, 0.01  # slots between master and bound: to branch; to need no branch
 SMOOTHING = 0.5  # weight of the best prices in the pricing
 VIOLATED = 0.02, 0.3  # relative: a cut that the master violates by more gets a row; root, others
@@ -161,18 +164,27 @@ class Master:
         self._row, self._block = np.append(self._row, row), np.append(self._block, block)
         return True
 
-    def halved(self, types: TypeRelaxation) -> "Master":
-        """Return the master for blocks of half the size."""
+    def split(self, types: TypeRelaxation, parent: Ints) -> "Master":
+        """Return the master for shorter blocks; `parent` [block]: the block that contains it."""
         present = np.zeros(self._prices.shape, np.bool_)
         present[self._row, self._block] = True
-        master = Master(types, _repeated(present, types), self._most, self._budget)
+        master = Master(types, present[:, parent], self._most, self._budget)
         master.load(self.columns)
         return master
 
 
-def _repeated(blocks: Any, types: TypeRelaxation) -> Any:
-    """Return an array [row, block] for blocks of half the size."""
-    return np.repeat(blocks, 2, axis=1)[:, : len(types.lengths)]
+def joined(types: TypeRelaxation, prices: Floats) -> tuple[Ints, Floats]:
+    """Join blocks of similar prices until few are left; return their ends and mean prices."""
+    sums, ends = types.prefix_sums(prices), types.ends
+    while True:
+        lengths = np.diff(ends, prepend=0)
+        mean = np.diff(sums[:, ends], axis=1, prepend=0.0) / lengths
+        many = len(ends) - BLOCKS
+        if many <= 0:
+            return ends, rounded(mean)
+        apart = types.capacity @ np.abs(np.diff(mean, axis=1))
+        loss = apart / (1 / lengths[:-1] + 1 / lengths[1:])
+        ends = np.delete(ends, np.argsort(loss, kind="stable")[: -(-many // JOINS)])
 
 
 class TypeTree:
@@ -192,14 +204,8 @@ class TypeTree:
         price: Callable[..., Any] | None = None,
     ) -> None:
         self._view, self.known, self._price = view, known, price
-        block = 1
-        while block * BLOCKS < known.slots:
-            block *= 2
-        self.types = types = self._relaxation(block)
-        fine = self._relaxation(known.block)
-        cells = np.repeat(known.prices, fine.lengths, axis=1)
-        begins = np.append(0, np.cumsum(types.lengths)[:-1])
-        prices = rounded(np.add.reduceat(cells, begins, axis=1) / types.lengths)
+        ends, prices = joined(self._relaxation(known.ends), known.prices)
+        self.types = types = self._relaxation(ends)
         self.upper = min(upper, types.ceiling)
         present = prices > 0
         present[: len(CAPACITY)] = True
@@ -210,10 +216,9 @@ class TypeTree:
         self._leaves: list[tuple[float, int, Node]] = []
         self._push(self.root)
 
-    def _relaxation(self, block: int) -> TypeRelaxation:
+    def _relaxation(self, ends: Ints) -> TypeRelaxation:
         rows = self.known.rows[len(CAPACITY) :]
-        worker_type, slots = self.known.worker_type, self.known.slots
-        return TypeRelaxation(self._view, worker_type, slots, block, rows, self._price)
+        return TypeRelaxation(self._view, self.known.worker_type, ends, rows, self._price)
 
     @property
     def bound(self) -> float:
@@ -224,7 +229,7 @@ class TypeTree:
         """Return the bound with the tree that proves it, or what was known before if better."""
         if math.ceil(self.bound) <= math.ceil(self.known.bound):
             return self.known
-        return replace(self.known, block=self.types.block, bound=self.bound, tree=self.root)
+        return replace(self.known, ends=self.types.ends, bound=self.bound, tree=self.root)
 
     def grow(self, clock: Clock) -> bool:
         """Branch until time is up; return whether it can go on."""
@@ -239,26 +244,31 @@ class TypeTree:
                     self._solve(child, clock)
                     self._push(child)
                 node.children, self.nodes = tuple(children), self.nodes + 2
-            elif not node.solved:
+            elif node.solution is None:
                 self._solve(node, clock)
                 self._push(node)
             else:
                 self._push(node)
-                if self.types.block % 2:
+                if not self._split(node.solution):
                     return False
-                self._halve()
         return False
 
     def _push(self, node: Node) -> None:
         heapq.heappush(self._leaves, (node.bound, next(self._number), node))
 
-    def _halve(self) -> None:
-        """Halve the blocks; prices and bounds remain as they are."""
-        self.types = self._relaxation(self.types.block // 2)
-        self._master = self._master.halved(self.types)
+    def _split(self, columns: Ints) -> bool:
+        """Split blocks at starts and ends of columns, if possible; prices and bounds remain."""
+        before, start = self.types.ends, columns[:, START]
+        after = np.union1d(before, np.append(start[start > 0], start + columns[:, DURATION]))
+        if len(after) == len(before):
+            return False
+        parent = before.searchsorted(after)
+        self.types = self._relaxation(after)
+        self._master = self._master.split(self.types, parent)
         for _, _, node in self._leaves:
-            node.prices = _repeated(node.prices, self.types)
-            node.solved, node.data = False, None
+            node.prices = node.prices[:, parent]
+            node.solution, node.data = None, None
+        return True
 
     def _solve(self, node: Node, clock: Clock) -> None:
         """Generate columns until master and bound of the node are close; find its branch."""
@@ -285,7 +295,8 @@ class TypeTree:
             elif not master.separate(solution.share, VIOLATED[node is not self.root]):
                 node.branch = self._branch(solution)
                 if node.branch is not None or gap == CLOSED:
-                    node.solved = node.branch is None
+                    if node.branch is None:
+                        node.solution = master.columns[solution.share > TINY]
                     return
                 gap = CLOSED
 

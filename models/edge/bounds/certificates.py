@@ -96,11 +96,15 @@ TreeNode = Annotated[
 
 
 class TypeTree(Record):
-    """A tree of branches for one worker type, with prices in its leaves, in preorder."""
+    """A tree of branches for one worker type, with prices in its leaves, in preorder.
+
+    `ends`: last slots of the blocks that share a price; without them, `block` is their length.
+    """
 
     worker_type: Id
     slots: Count
     block: Count
+    ends: Many[Count] = ()
     tree: Annotated[Many[TreeNode], Field(min_length=1, max_length=MAX_NODES)]
 
 

@@ -74,33 +74,37 @@ def _job_modes(view: CompiledInstance, tasks: Sequence[CompiledJob]) -> JobModes
     )
 
 
+def blocks(slots: int, length: int) -> Ints:
+    """Return the ends of blocks of equal lengths; the last one may be shorter."""
+    return np.minimum(slots, length * (1 + np.arange(-(-slots // length))))
+
+
 class TypeRelaxation:
     """The jobs of one worker type, and their cheapest columns under prices [row, block].
 
-    `slots`: number H of slots with prices. Columns that end later cost only their c_j - a_j, which
-    is at least H + 1 - a_j; so the bound is valid for every H. `block`: number of slots that share
-    a price. `cuts`: rows after the two of `CAPACITY`. `price`: `kernel.price`, compiled; without
-    it, the same by arrays. `capacity`: what the jobs that run in a slot may count together.
-    `lengths`: numbers of slots. `late_costs`: least cost of each job if it ends after slot H; inf
-    if it cannot. `ceiling`: more than the jobs cost in any schedule.
+    `ends`: of the blocks of slots that share a price, ascending; the last one is the number H of
+    slots with prices. Columns that end later cost only their c_j - a_j, which is at least H + 1 -
+    a_j; so the bound is valid for every H. `cuts`: rows after the two of `CAPACITY`. `price`:
+    `kernel.price`, compiled; without it, the same by arrays. `capacity`: what the jobs that run in
+    a slot may count together. `lengths`: numbers of slots. `late_costs`: least cost of each job if
+    it ends after slot H; inf if it cannot. `ceiling`: more than the jobs cost in any schedule.
     """
 
     def __init__(
         self,
         view: CompiledInstance,
         worker_type: int,
-        slots: int,
-        block: int,
+        ends: Ints,
         cuts: Sequence[ClassRow] = (),
         price: Callable[..., Any] | None = None,
     ) -> None:
-        self.view, self.slots, self.block, self._price = view, slots, block, price
+        self.view, self.ends, self._price = view, ends, price
+        self.slots = slots = int(ends[-1])
         self.tasks = view.of_type[worker_type]
         self._jobs = _job_modes(view, self.tasks)
         self.rows = (*CAPACITY, *cuts)
         self._where, self._unit = np.array(self.rows).T.copy()
         self.capacity = self.counted(*np.array(class_workers(view, worker_type)))
-        ends = np.minimum(slots, block * (1 + np.arange(-(-slots // block))))
         self._begins = np.append(0, ends[:-1])
         self.lengths = ends - self._begins
         alone = np.array([task.alone for task in self.tasks], dtype=float)

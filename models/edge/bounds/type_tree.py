@@ -33,15 +33,15 @@ class Branch(NamedTuple):
 class Node:
     """A box [task, attribute, side] with prices [row, block], and the bound that they prove.
 
-    `branch`: of the children, which may not exist yet. `solved`: whether the relaxation is solved,
-    and needs no branch. `data`: the prices as JSON data, once they have been asked for.
+    `branch`: of the children, which may not exist yet. `solution`: columns of the relaxation, if it
+    is solved and needs no branch. `data`: the prices as JSON data, once they have been asked for.
     """
 
     box: Ints
     prices: Floats
     bound: float
     branch: Branch | None = None
-    solved: bool = False
+    solution: Ints | None = None
     children: "tuple[Node, ...]" = ()
     data: dict[str, Any] | None = None
 

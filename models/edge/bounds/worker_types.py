@@ -50,6 +50,7 @@ from schedgap.models.edge.bounds.type_pricing import (
     Bools,
     ClassRow,
     TypeRelaxation,
+    blocks,
     class_workers,
 )
 from schedgap.models.edge.bounds.type_tree import Branch, Node, least_bound
@@ -91,8 +92,7 @@ class TypeBound:
     """Prices of one worker type, the bound that they prove, and the last master."""
 
     worker_type: int
-    slots: int
-    block: int
+    ends: Ints  # last slots of the blocks that share a price
     rows: tuple[ClassRow, ...]
     prices: Floats  # [row, block]
     bound: float
@@ -103,7 +103,12 @@ class TypeBound:
     columns: Ints = field(default_factory=lambda: NO_COLUMNS)
     """Columns of the last master, [column, entry]."""
     tree: Node | None = None
-    """Root of a tree that proves the bound, in place of `prices`."""
+    """Root of a tree that proves the bound, in place of `prices`; `ends` is about its prices."""
+
+    @property
+    def block(self) -> int:
+        """Length of the first block; without a tree, no other one is longer."""
+        return int(self.ends[0])
 
 
 def priced_slots(view: CompiledInstance, worker_type: int) -> int:
@@ -142,7 +147,8 @@ def solve_type(
     slots = priced_slots(view, worker_type)
     while block > slots:
         block //= 2
-    types = TypeRelaxation(view, worker_type, slots, block, class_cuts(view, worker_type), price)
+    cuts = class_cuts(view, worker_type)
+    types = TypeRelaxation(view, worker_type, blocks(slots, block), cuts, price)
     capacity = np.outer(types.capacity, types.lengths)  # [row, block]
     prices = np.zeros(capacity.shape)
     if coarse is not None:
@@ -150,7 +156,7 @@ def solve_type(
     present = prices > 0
     present[: len(CAPACITY)] = True
     bound = types.bound(prices)[0]  # without prices, of all jobs alone
-    best = TypeBound(worker_type, slots, block, types.rows, prices, bound)
+    best = TypeBound(worker_type, types.ends, types.rows, prices, bound)
     if coarse is not None:
         best = replace(best, starts=coarse.starts, columns=coarse.columns)
     on_better(best)
@@ -204,22 +210,22 @@ def _generate(
     """
     master: RestrictedMaster[Ints] = RestrictedMaster()
     jobs = master.rows("job", len(types.tasks), lower=1.0, upper=1.0)
-    # In units of whole blocks: sum of workers x slots / block <= capacity x length / block.
-    upper = np.outer(types.capacity, types.lengths / types.block)[present]
+    block = known.block  # rows are in units of whole blocks
+    upper = np.outer(types.capacity, types.lengths / block)[present]
     rows = master.rows("capacity", len(upper), upper=upper)
 
     def in_master(fresh: Ints) -> Columns:
         count, overlap = types.counted(fresh[:, EDGE], fresh[:, CLOUD]), types.overlap(fresh)
         parts = [fresh[:, TASK, None] == np.arange(len(types.tasks))]
         parts += [
-            own[:, None] * overlap[:, chosen] / types.block
+            own[:, None] * overlap[:, chosen] / block
             for own, chosen in zip(count, present, strict=True)
         ]
         return Columns(fresh[:, FLOW], sparse.csc_array(np.hstack(parts).T), list(fresh))
 
     def prices_of(duals: Floats) -> Floats:
         found = np.zeros(present.shape)
-        found[present] = rounded(-rows.extract(duals) / types.block)
+        found[present] = rounded(-rows.extract(duals) / block)
         return found
 
     def pricing(duals: Floats) -> Priced:
@@ -239,7 +245,7 @@ def _generate(
         gap=gap,
         seed=budget.seed,
         threads=budget.threads,
-        duals=master.duals({rows: -known.prices[present] * types.block}),
+        duals=master.duals({rows: -known.prices[present] * block}),
         on_bound=lambda bound, duals: on_bound(bound, prices_of(duals)),
     )
 
@@ -322,7 +328,7 @@ def certificate(instance: EdgeInstance, bounds: Sequence[TypeBound]) -> dict[str
 
 def _type_data(instance: EdgeInstance, bound: TypeBound) -> dict[str, Any]:
     name = instance.worker_types[bound.worker_type]
-    data = {"worker_type": name, "slots": bound.slots, "block": bound.block}
+    data = {"worker_type": name, "slots": int(bound.ends[-1]), "block": bound.block}
     if bound.tree is None:
         return {**data, **_prices_data(bound.rows, bound.prices)}
     view = compiled(instance)
@@ -335,7 +341,7 @@ def _type_data(instance: EdgeInstance, bound: TypeBound) -> dict[str, Any]:
         else:
             node.data = node.data or _prices_data(bound.rows, node.prices)
             tree.append(node.data)
-    return {**data, "tree": tree}
+    return {**data, "ends": bound.ends.tolist(), "tree": tree}
 
 
 def _first(view: CompiledInstance, attribute: int) -> int:
@@ -381,8 +387,11 @@ def certified_bound(instance: EdgeInstance, data: Mapping[str, Any]) -> float:
         limit = min(view.slots, max(1, _max_priced_slots(tasks)))
         if not (1 <= slots <= limit and 1 <= block <= slots):
             raise ValueError("slots, block: need numbers >= 1 within the horizon, and not too many")
+        ends = np.array(entry.get("ends") or blocks(slots, block))
+        if ends[-1] != slots or not (np.diff(ends, prepend=0) > 0).all():
+            raise ValueError("ends: need ascending slots up to the last one with a price")
         cuts = {_cut_row(cut) for node in nodes if "job" not in node for cut in node["cuts"]}
-        types = TypeRelaxation(view, worker_type, slots, block, sorted(cuts - {*CAPACITY}))
+        types = TypeRelaxation(view, worker_type, ends, sorted(cuts - {*CAPACITY}))
         if not all(1 <= count < max(PARTS) for count in types.capacity[len(CAPACITY) :]):
             raise ValueError("cuts: need units of which few fit into the workers")
         number = {instance.jobs[task.job].id: k for k, task in enumerate(tasks)}

@@ -17,7 +17,7 @@ import math
 
 from schedgap.instances.edge import EdgeInstance
 from schedgap.models.edge.decisions import compiled, sense
-from schedgap.models.edge.exact.components import type_stage
+from schedgap.models.edge.exact.components import tree_stage, type_stage
 from schedgap.models.edge.exact.prove import prove_goal
 from schedgap.models.edge.exact.stages import (
     refute_components,
@@ -34,6 +34,7 @@ from schedgap.models.search_state import SearchState
 LIST_SHARE, NEIGHBORHOOD_SHARE, LAST_SHARE = 0.1, 0.05, 0.3
 BATCH_SHARE = 0.5  # fraction of the time for CP-SAT, which is good at batches
 SCALE_SHARE = 0.4  # fraction of the time for the bounds of the worker types at full scale
+ROOT_SHARE, ROOT_SECONDS = 0.3, 5.0  # the larger one of both before their trees
 COMPONENT_SHARE = 0.8  # fraction of the time for the worker types one by one
 REFUTE_SHARE, REFUTE_STEP = 0.5, 0.2  # fraction of the time; step to the next value, of the gap
 FEW_PLACES = 40  # jobs x servers with their workers, up to which all jobs are refuted first
@@ -56,8 +57,13 @@ def _search(instance: EdgeInstance, state: SearchState) -> str:
     if places > MAX_PLACES and not instance.is_batch:
         # In this process, which loads no second engine: a child would take seconds to start.
         limited = budget.share(SCALE_SHARE)
-        found = state.take("type-bound", type_stage(state, instance, budget=limited))
+        most = max(ROOT_SECONDS, ROOT_SHARE * limited.clock.remaining())
+        first = limited.share(1.0, most=most)
+        found = state.take("type-bound", type_stage(state, instance, budget=first))
         means = {job: start for bound in found.value for job, start in bound.starts.items()}
+        uppers = {bound.worker_type: math.inf for bound in found.value}
+        trees = tree_stage(state, instance, found.value, uppers, budget=limited)
+        state.take("type-trees", trees)
         search_lists(instance, state, budget, 100, math.inf, means)
         return "too large for an exact search: lists to the end of the time"
     if places <= FEW_PLACES:
