@@ -30,7 +30,7 @@ MANY_JOBS, MANY_PAIRS = 40, 300_000  # least jobs, or jobs x servers, without CP
 # shares of the remaining time, and upper limits in seconds
 EARLY_SHARE, EARLY_SECONDS = 0.15, 10.0  # local search before the bound, with many jobs
 BOUND_SHARE, BOUND_SECONDS = 0.18, 15.0
-SEARCH_SHARE, SEARCH_SECONDS = 0.4, 60.0
+SEARCH_SHARE, FEW_SECONDS, SEARCH_SECONDS = 0.4, 6.0, 60.0  # few jobs, others
 RELAX_SHARE, RELAX_SECONDS = 0.2, 6.0  # the relaxation by pairs of rings
 REFUTE_SHARE, REFUTE_SECONDS = 0.2, 5.0  # the search of `proof.py`, at the beginning
 
@@ -57,7 +57,8 @@ def _search(instance: RingInstance, state: SearchState) -> None:
         bound_by_patterns(instance, state, budget.share(BOUND_SHARE, most=BOUND_SECONDS))
     if settled_result(instance, state) is not None:
         return
-    share = budget if many else budget.share(SEARCH_SHARE, most=SEARCH_SECONDS)
+    most = FEW_SECONDS if jobs <= FEW_JOBS else SEARCH_SECONDS
+    share = budget if many else budget.share(SEARCH_SHARE, most=most)
     search_locally(instance, state, share)
     if not many and not state.closed:
         relax(instance, state, budget.share(RELAX_SHARE, most=RELAX_SECONDS))
