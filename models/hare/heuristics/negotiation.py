@@ -3,8 +3,9 @@
 Time is cut into cells. A job takes the path of least weight x completion + price over its rounds,
 as in the bound `lagrangian`, while the plans of the other jobs are known. GPU time is dearer where
 it is used more, so rounds fall into the synchronization of other jobs. It may be used beyond its
-capacity, at a price that rises from sweep to sweep. At last the rounds are placed in the order of
-their planned starts, on the planned classes.
+capacity, at a price that rises from sweep to sweep. The price of a cell also rises for good with
+each sweep that leaves it beyond its capacity. At last the rounds are placed in the order of their
+planned starts, on the planned classes.
 
 References
 ----------
@@ -31,7 +32,7 @@ from schedgap.models.hare.integer_time import Ints
 from schedgap.solvers.search.compiled import Kernel
 
 LARGE = 1000  # tasks from which on it is compiled
-CELLS, LATER = 12_000, 1.2  # number of cells, and their end relative to the end of the prices
+CELLS, LATER = 24_000, 1.2  # number of cells, and their end relative to the end of the prices
 ROOM = 10_000_000  # largest number of cells x rounds of a job
 CROWDED = 0.5  # part of a price that rises with the fourth power of the used share of a class
 
@@ -148,6 +149,12 @@ def negotiate(
             problem.weight[j] * plan.end[j],
         )
     return True
+
+
+def raise_prices(problem: Problem, cells: Cells, rise: float) -> None:
+    """Raise the prices where the plans lack GPUs, by at most `rise` times the largest price."""
+    lacking = (cells.used - problem.capacity[:, None]) / problem.tasks.max()
+    cells.price[:] += rise * cells.beyond[:, None] * np.clip(lacking, 0.0, 1.0)
 
 
 def cells_of(problem: Problem, prices: GpuPrices) -> Cells:
