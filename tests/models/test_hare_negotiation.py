@@ -68,6 +68,19 @@ def test_a_job_that_does_not_fit_into_the_cells_has_no_plan():
     assert not negotiation.plan_job(problem, cells, 0, 1.0)
 
 
+def test_prices_rise_only_where_gpus_lack_and_by_at_most_the_largest_price():
+    problem = problem_of(instance_of({"a": "fast", "b": "fast", "c": "slow"}, [JOB]))[0]
+    cells = cells_of(problem, flat(2, 10.0))
+    cells.used[0, :4] = 2, 3, 4, 9  # there are 2 GPUs, and a batch has 2 tasks
+    cells.used[1, :2] = 1, 2  # there is 1 GPU
+    before = cells.price.copy()
+    negotiation.raise_prices(problem, cells, 0.5)
+    rise = np.zeros_like(before)
+    rise[0, :4] = 0.0, 0.25, 0.5, 0.5
+    rise[1, :2] = 0.0, 0.25
+    np.testing.assert_allclose(cells.price - before, rise * cells.beyond[:, None], atol=1e-12)
+
+
 def test_compiled_and_plain_sweeps_are_equal(monkeypatch):
     monkeypatch.setattr(negotiation, "CELLS", 200)
     fast = compiled_entry(NEGOTIATION)

@@ -3,8 +3,9 @@
 Time is cut into cells. A job takes the path of least weight x completion + price over its rounds,
 as in the bound `lagrangian`, while the plans of the other jobs are known. GPU time is dearer where
 it is used more, so rounds fall into the synchronization of other jobs. It may be used beyond its
-capacity, at a price that rises from sweep to sweep. At last the rounds are placed in the order of
-their planned starts, on the planned classes.
+capacity, at a price that rises from sweep to sweep. The price of a cell also rises for good with
+each sweep that leaves it beyond its capacity. At last the rounds are placed in the order of their
+planned starts, on the planned classes.
 
 References
 ----------
@@ -31,7 +32,7 @@ from schedgap.models.hare.integer_time import Ints
 from schedgap.solvers.search.compiled import Kernel
 
 LARGE = 1000  # tasks from which on it is compiled
-CELLS, LATER = 12_000, 1.2  # number of cells, and their end relative to the end of the prices
+CELLS, LATER = 24_000, 1.2  # number of cells, and their end relative to the end of the prices
 ROOM = 10_000_000  # largest number of cells x rounds of a job
 CROWDED = 0.5  # part of a price that rises with the fourth power of the used share of a class
 
@@ -80,17 +81,21 @@ def plan_job(problem: Any, cells: Any, j: int, factor: float) -> bool:
         paid[k, size] = total
     ready[0, : size + 1] = 0.0
     for p in range(first, last):
-        before, after = ready[p - first], ready[p - first + 1]
+        before, after, width = ready[p - first], ready[p - first + 1], float(problem.tasks[p])
         after[: size + 1] = np.inf
         for k in range(kinds):
-            train, duration, price = cells.train[p, k], cells.duration[p, k], paid[k]
-            for q in range(size + 1 - duration):
-                value = before[q] + problem.tasks[p] * (price[q + train] - price[q])
-                if value < after[q + duration]:
-                    after[q + duration] = value
+            train, duration = cells.train[p, k], cells.duration[p, k]
+            number = max(0, size + 1 - duration)
+            begun, ended = paid[k, :number], paid[k, train : train + number]
+            reached = after[duration : duration + number]
+            for q in range(number):  # slices and no branch: compiled to vector instructions
+                value = before[q] + width * (ended[q] - begun[q])
+                reached[q] = value if value < reached[q] else reached[q]
         if p < last - 1:
-            for q in range(size):
-                after[q + 1] = min(after[q], after[q + 1])
+            least = np.inf
+            for q in range(size + 1):
+                least = after[q] if after[q] < least else least
+                after[q] = least
     best, at, weight = np.inf, 0, problem.weight[j] * cells.step
     for q in range(size + 1):
         value = ready[last - first, q] + weight * q
@@ -144,6 +149,12 @@ def negotiate(
             problem.weight[j] * plan.end[j],
         )
     return True
+
+
+def raise_prices(problem: Problem, cells: Cells, rise: float) -> None:
+    """Raise the prices where the plans lack GPUs, by at most `rise` times the largest price."""
+    lacking = (cells.used - problem.capacity[:, None]) / problem.tasks.max()
+    cells.price[:] += rise * cells.beyond[:, None] * np.clip(lacking, 0.0, 1.0)
 
 
 def cells_of(problem: Problem, prices: GpuPrices) -> Cells:
