@@ -163,14 +163,14 @@ def test_numbers_too_large_for_cp_sat_end_the_search():
     assert not report.complete and "2^53" in report.trace["note"]
 
 
-def test_a_schedule_that_is_better_only_by_rounding_ends_the_search(monkeypatch):
-    """With costs of two bits 9 and 10 are the same, so the master repeats its solution."""
+def test_a_schedule_that_is_better_only_by_rounding_is_cut_off(monkeypatch):
+    """With costs of two bits 9 and 10 are the same. Then some job must earn more, and none can."""
     monkeypatch.setattr(logic_based_benders, "COST_BITS", 2)
     instance = instance_of([job("j1", 1, [9.0] * 4)])
     call = RunContext({}, "highs", Budget(Clock(60)), NullProgress())
     found = initial_state(instance, call)
     report = benders_stage(found, instance, -9.0, master="highs", budget=call.budget)
-    assert not report.complete and report.trace["rounds"] == 1
+    assert report.complete and report.trace["rounds"] == 2
 
 
 def test_an_answer_that_is_not_confirmed_proves_nothing(monkeypatch):

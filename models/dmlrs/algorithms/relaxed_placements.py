@@ -59,18 +59,10 @@ def relaxed_placements(
 ) -> Floats:
     """Return an optimum [i, worker or PS, k] of the relaxation for each number of workers.
 
-    The result ends before the first number that has no solution.
+    `machines` [k]: those that can hold a worker or a PS. `needed` [i, worker or PS]: workers n,
+    ascending, and PSs. `hull`: whether (24) is replaced by the integer hull of each machine.
 
-    Parameters
-    ----------
-    slot : SlotState
-        State of the slot for the job.
-    machines : array [k]
-        Machines that can hold a worker or a PS.
-    needed : array [i, worker or PS]
-        Workers n, ascending, and PSs.
-    hull : bool
-        Whether (24) is replaced by the integer hull of each machine.
+    The result ends before the first number that has no solution.
 
     Notes
     -----
