@@ -16,7 +16,13 @@ from typing import Any
 from schedgap.solvers.children import meter
 from schedgap.solvers.children.clock import Clock
 from schedgap.solvers.engines.registry import ENGINES, find_engine
-from schedgap.solvers.engines.results import TOLERANCE, EngineResult, EngineStatus, OnIncumbent
+from schedgap.solvers.engines.results import (
+    SEEDS,
+    TOLERANCE,
+    EngineResult,
+    EngineStatus,
+    OnIncumbent,
+)
 from schedgap.solvers.engines.solve import Program, solve
 
 # time limit of the first repeated solve: a multiple of the first solve's seconds, and a minimum
@@ -71,7 +77,7 @@ def confirm(
             by,
             clock=clock.share(1.0 if number else 0.5, most=limit),
             threads=threads,
-            seed=seed + 1 + number,
+            seed=(seed + 1 + number) % SEEDS,
             grid=grid,
             start=start if first.values is None else first.values,
             options={**((options or {}) if by == engine else {}), **other},

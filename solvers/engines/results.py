@@ -13,6 +13,7 @@ OnIncumbent = Callable[[float, Any], None]
 OnBound = Callable[[float], None]
 
 TOLERANCE = 1e-6  # relative gap between objective and bound of a proved optimum
+SEEDS = 2**31  # every engine takes seeds below it
 INFINITE = 1e20  # engines report this or more if there is no bound
 
 # Numbers on a solve that engines report about themselves. `cuts` counts the cutting planes in the

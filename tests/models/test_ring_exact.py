@@ -21,6 +21,7 @@ from schedgap.models.ring.rates import rate_table
 from schedgap.models.search_state import SearchState
 from schedgap.solvers import Clock
 from schedgap.solvers.children.processes import run_child
+from schedgap.solvers.engines.results import SEEDS
 from strategies.ring import optimum, ring_instances
 from strategies.ring_cp_sat import Answer
 from strategies.ring_examples import W1, W2, W3, instance_of, job
@@ -158,6 +159,14 @@ def test_makespans_are_refuted_one_by_one(detail: str) -> None:
     )
     assert (found.lower, found.upper) == (7, 7)
     assert heard.makespans == [8, 7] and heard.bounds == [4, 5, 6, 7]
+
+
+def test_questions_after_the_largest_seed_have_small_seeds() -> None:
+    found = initial_state(W1, RunContext({}, "cp-sat", Budget(Clock(60), seed=SEEDS - 1), Heard()))
+    given = W1, found.schedule, 4, "sets"
+    report = found.child("makespans", destructive_bound_stage, *given, engine="cp-sat")
+    assert report is not None and report.complete
+    assert (found.lower, found.upper) == (7, 7)
 
 
 def test_an_optimum_of_the_relaxation_is_no_proof() -> None:

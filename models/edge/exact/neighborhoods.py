@@ -19,6 +19,7 @@ from schedgap.models.edge.programs import intervals
 from schedgap.models.method import Budget
 from schedgap.models.search_state import StageProgress, StageResult
 from schedgap.solvers import solve
+from schedgap.solvers.engines.results import SEEDS
 
 FIRST_SIZE = 6  # free jobs
 MAX_SECONDS = 2.0  # time limit of one neighbourhood
@@ -50,7 +51,7 @@ def improve(
             model,
             "cp-sat",
             clock=budget.clock.share(1.0, most=MAX_SECONDS),
-            seed=budget.seed + tried,
+            seed=(budget.seed + tried) % SEEDS,
             threads=budget.threads,
             grid=1,
             start=intervals.start(model, instance, schedule),

@@ -5,8 +5,8 @@ the same on all servers, so a mode and a start determine what a job pays, and se
 whether it fits. Fitting is first tested on the cluster as a whole, slot by slot, for all starts of
 a mode at once; only the cheapest candidates are then tested on servers. Where the servers have no
 room, a few of the slots show why. No run with as many workers contains these slots, so all such
-candidates are dropped at once. Where only the PSs have no server, the next few starts are skipped:
-they rarely have one either.
+candidates are dropped at once. Where only the PSs have no server, a move skips the next few starts:
+they rarely have one either. A list skips none, so it finds every place before a closed horizon.
 
 References
 ----------
@@ -421,7 +421,8 @@ def insert(problem: Any, state: Any, j: int, gene: Any, spare: float, rng: Any) 
                 apply(problem, state, j, 1)
                 return True
             else:
-                skipped = d // SKIPPED if problem.ps[k] > 0 else 0
+                in_move = spare < np.inf
+                skipped = d // SKIPPED if in_move and problem.ps[k] > 0 else 0
                 row_costs[start : start + 1 + skipped] = np.inf
             start = row_costs.argmin()
         least[at] = row_costs[start]

@@ -31,6 +31,7 @@ from schedgap.models.ring.simulator import Placement, schedule_of
 from schedgap.models.search_state import StageProgress, StageResult, solve_program
 from schedgap.solvers import EngineResult, solve
 from schedgap.solvers.engines.confirm import confirm
+from schedgap.solvers.engines.results import SEEDS
 
 STEP_SHARE = 0.12  # share of the remaining time for the first question about a makespan
 
@@ -118,7 +119,8 @@ def _destroy(
     share, at_bound = STEP_SHARE, True  # at_bound: the target is the bound, not the incumbent
     while lower < incumbent.makespan and not budget.clock.expired():
         target, detail = lower if at_bound else incumbent.makespan - 1, details[asked % 2]
-        part, asked = replace(budget.share(share), seed=budget.seed + asked), asked + 1
+        part = replace(budget.share(share), seed=(budget.seed + asked) % SEEDS)
+        asked += 1
         result, plan = _ask(instance, target, detail, incumbent, part)
         better = None if plan is None else offer_plan(state, instance, *plan)
         if better is not None and better.makespan < incumbent.makespan:
