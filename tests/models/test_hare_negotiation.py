@@ -39,9 +39,11 @@ def test_a_plan_is_the_cheapest_of_all(seed, factor):
         cells = cells_of(problem, flat(2, 10.0, rng.random()))
     cells.used[:] = rng.integers(0, 3, cells.used.shape)
     capacity = problem.capacity[:, None]
-    crowd = (1 - negotiation.CROWDED) + negotiation.CROWDED * (cells.used / capacity) ** 4
+    congestion = (1 - negotiation.CONGESTION) + negotiation.CONGESTION * (
+        cells.used / capacity
+    ) ** 4
     lacking = np.clip((cells.used + 2 - capacity) / 2, 0, 1)
-    price = cells.price * crowd + factor * cells.beyond[:, None] * lacking
+    price = cells.price * congestion + factor * cells.beyond[:, None] * lacking
 
     def cost(kinds, starts):
         ready, paid = 1, 0.0

@@ -34,7 +34,7 @@ from schedgap.solvers.search.compiled import Kernel
 LARGE = 1000  # tasks from which on it is compiled
 CELLS, LATER = 24_000, 1.2  # number of cells, and their end relative to the end of the prices
 ROOM = 10_000_000  # largest number of cells x rounds of a job
-CROWDED = 0.5  # part of a price that rises with the fourth power of the used share of a class
+CONGESTION = 0.5  # part of a price that rises with the fourth power of the share of GPUs in use
 
 
 class Cells(NamedTuple):
@@ -74,9 +74,9 @@ def plan_job(problem: Any, cells: Any, j: int, factor: float) -> bool:
         for q in range(size):
             paid[k, q] = total
             used = cells.used[k, origin + q]
-            crowd = (used / capacity) ** 4
+            congestion = (used / capacity) ** 4
             lacking = min(1.0, max(0.0, (used + tasks - capacity) / tasks))
-            total += cells.price[k, origin + q] * (1.0 - CROWDED + CROWDED * crowd)
+            total += cells.price[k, origin + q] * (1.0 - CONGESTION + CONGESTION * congestion)
             total += factor * cells.beyond[k] * lacking
         paid[k, size] = total
     ready[0, : size + 1] = 0.0
