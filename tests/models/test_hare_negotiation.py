@@ -100,6 +100,12 @@ def test_compiled_and_plain_sweeps_are_equal(monkeypatch):
         np.testing.assert_array_equal(one, other)
     planned = cells.train[np.arange(16), cells.kind] @ problem.tasks
     assert cells.used.sum() == planned
+    plan = state.plan  # rounds run on the planned classes, one after another
+    for j in range(8):
+        slots = slice(plan.first[j], plan.first[j] + plan.used[j])
+        batch, kind = plan.slot_batch[slots], plan.slot_class[slots]
+        assert set(batch) == {2 * j, 2 * j + 1} and (kind == cells.kind[batch]).all()
+    assert set(cells.kind) == {0, 1}
     assert compiled_types(fast) == 1
 
 
