@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedgap.instances.dmlrs import DmlrsSchedule
-from schedgap.models.dmlrs import rules
+from schedgap.models.dmlrs import proof, rules
 from schedgap.models.dmlrs.bounds.machine_patterns import (
     PatternItem,
     PatternMaster,
@@ -171,6 +171,19 @@ def test_a_schedule_that_is_better_only_by_rounding_is_cut_off(monkeypatch):
     found = initial_state(instance, call)
     report = benders_stage(found, instance, -9.0, master="highs", budget=call.budget)
     assert report.complete and report.trace["rounds"] == 2
+
+
+def test_some_job_earns_more_than_in_a_solution_that_misses_the_goal():
+    """A job that completes second-best earns more only by its best completion."""
+    instance = instance_of([job("j1", 1, [9, 8, 7, 6]), job("j2", 1, [9, 8, 7, 6])])
+    model = proof.Model(instance, proof.goal(instance, 0.0))
+    chosen = np.zeros(len(model.program.cost), dtype=bool)
+    first, second = model.completions
+    own = sorted(first)
+    chosen[first[own[1]]] = True
+    row, least, most = logic_based_benders._improvement(model, chosen)
+    assert (least, most) == (1, None)
+    assert row == dict.fromkeys([first[own[0]], *second.values()], 1)
 
 
 def test_an_answer_that_is_not_confirmed_proves_nothing(monkeypatch):

@@ -270,6 +270,10 @@ def test_the_reason_of_a_refusal_names_the_place(proof: dict[str, Any]) -> None:
 def test_the_blocks_of_a_tree_ascend_to_its_last_slot(proof: dict[str, Any]) -> None:
     entry = proof["types"][0]
     slots = entry["slots"]
-    for ends in ([slots - 1], [slots + 1], [2, 2, slots], [slots, 2], [0, slots]):
+    first, second, *others = entry["ends"]
+    for ends in (
+        [slots - 1], [slots + 1], [2, 2, slots], [slots, 2],
+        [first, first, *others], [second, first, *others], [second + 1, second, *others],
+    ):  # fmt: skip
         data = proof | {"types": [entry | {"ends": ends}]}
-        assert refusal(contended(), data) is not None
+        assert "ends: need ascending slots" in str(refusal(contended(), data))

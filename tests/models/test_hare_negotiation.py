@@ -42,8 +42,8 @@ def test_a_plan_is_the_cheapest_of_all(seed, factor):
     congestion = (1 - negotiation.CONGESTION) + negotiation.CONGESTION * (
         cells.used / capacity
     ) ** 4
-    lacking = np.clip((cells.used + 2 - capacity) / 2, 0, 1)
-    price = cells.price * congestion + factor * cells.beyond[:, None] * lacking
+    shortage = np.clip((cells.used + 2 - capacity) / 2, 0, 1)
+    price = cells.price * congestion + factor * cells.beyond[:, None] * shortage
 
     def cost(kinds, starts):
         ready, paid = 1, 0.0
@@ -70,7 +70,7 @@ def test_a_job_that_does_not_fit_into_the_cells_has_no_plan():
     assert not negotiation.plan_job(problem, cells, 0, 1.0)
 
 
-def test_prices_rise_only_where_gpus_lack_and_by_at_most_the_largest_price():
+def test_prices_rise_only_where_gpus_are_short_and_by_at_most_the_largest_price():
     problem = problem_of(instance_of({"a": "fast", "b": "fast", "c": "slow"}, [JOB]))[0]
     cells = cells_of(problem, flat(2, 10.0))
     cells.used[0, :4] = 2, 3, 4, 9  # there are 2 GPUs, and a batch has 2 tasks

@@ -8,7 +8,7 @@ from schedgap.errors import ScaleError
 from schedgap.instances.generate import generate
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Budget, RunContext
-from schedgap.models.ring.exact import exact
+from schedgap.models.ring.exact import exact, interval_stages
 from schedgap.models.ring.exact.interval_stages import (
     destructive_bound_stage,
     dispatch_in_order,
@@ -17,11 +17,12 @@ from schedgap.models.ring.exact.interval_stages import (
 from schedgap.models.ring.heuristics.initial import initial_state
 from schedgap.models.ring.methods import METHODS
 from schedgap.models.ring.programs import intervals, printed
+from schedgap.models.ring.programs.intervals import Detail
 from schedgap.models.ring.rates import rate_table
 from schedgap.models.search_state import SearchState
 from schedgap.solvers import Clock
 from schedgap.solvers.children.processes import run_child
-from schedgap.solvers.engines.results import SEEDS
+from schedgap.solvers.engines.results import SEEDS, EngineResult
 from strategies.ring import optimum, ring_instances
 from strategies.ring_cp_sat import Answer
 from strategies.ring_examples import W1, W2, W3, instance_of, job
@@ -167,6 +168,51 @@ def test_questions_after_the_largest_seed_have_small_seeds() -> None:
     report = found.child("makespans", destructive_bound_stage, *given, engine="cp-sat")
     assert report is not None and report.complete
     assert (found.lower, found.upper) == (7, 7)
+
+
+def test_a_makespan_is_asked_for_in_two_ways_before_the_other_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An engine that leaves the bound 4 undecided refutes 7 in the end; the incumbent ends in 8."""
+    unknown, refuted = (EngineResult(s, None, None) for s in ("unknown", "infeasible"))
+    assert asked_for("free", [unknown] * 3 + [refuted], monkeypatch) == [
+        (4, "pairs"), (4, "free"), (7, "pairs"), (7, "free")
+    ]  # fmt: skip
+
+
+def test_a_plan_that_ends_too_late_leads_to_the_whole_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    late, refuted = (EngineResult(s, None, None) for s in ("optimal", "infeasible"))
+    assert asked_for("free", [late] + [refuted] * 4, monkeypatch) == [
+        (4, "pairs"), (4, "sets"), (5, "pairs"), (6, "sets"), (7, "pairs")
+    ]  # fmt: skip
+
+
+def asked_for(
+    detail: Detail, answers: list[EngineResult], monkeypatch: pytest.MonkeyPatch
+) -> list[tuple[int, Detail]]:
+    """Return the questions about W1 that get these answers; seeds and shares of time change.
+
+    With `optimal` come the plans in which both rings start in slot 1 on all servers.
+    """
+    asked, seeds, left = list[tuple[int, Detail]](), list[int](), iter(answers)
+    both = [1, 1], [{0: 2, 1: 2}, {0: 2, 1: 2}]
+
+    def ask(
+        instance: RingInstance, horizon: int, detail: Detail, incumbent: object, budget: Budget
+    ) -> tuple[EngineResult, object]:
+        asked.append((horizon, detail))
+        seeds.append(budget.seed)
+        answer = next(left)
+        return answer, both if answer.status == "optimal" else None
+
+    monkeypatch.setattr(interval_stages, "_ask", ask)
+    budget = Budget(Clock(600))
+    found = initial_state(W1, RunContext({}, "cp-sat", budget, Heard()))
+    report = destructive_bound_stage(found, W1, found.schedule, 4, detail, budget=budget)
+    assert report.complete and seeds == list(range(len(asked)))
+    return asked
 
 
 def test_an_optimum_of_the_relaxation_is_no_proof() -> None:

@@ -67,7 +67,7 @@ def relaxed_placements(
     Notes
     -----
     Costs are not negative, and a machine that holds units also holds fewer. So exactly n workers
-    and the given PSs are placed. Ties between optima: as HiGHS has them for the classes. Within a
+    and the given PSs are placed. Of several optima, the one that HiGHS returns counts. Within a
     class, workers are placed from its first machine on and PSs from its last one, separately if
     the class has room for that.
     """
@@ -160,7 +160,7 @@ class _CornerProgram:
         )
 
     def optima(self, needed: Ints) -> Floats:
-        """Return an optimum [i, c] for each pair of workers and PSs that has one, as long as so."""
+        """Return an optimum [i, c] for each pair of workers and PSs up to the first without one."""
         found = np.zeros((len(needed), len(self._cost)))
         left = np.arange(len(needed))
         while len(left):

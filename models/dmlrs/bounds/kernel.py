@@ -1,4 +1,4 @@
-"""Kernel of the pricing for branches on completions: a cheapest plan of each job; it is compiled.
+"""Kernel of the pricing for branches on completions: the cheapest plan of each job.
 
 `pricing.best_completion` and `pricing.cheapest_demand` do the same by arrays, for small instances
 and for certificates.

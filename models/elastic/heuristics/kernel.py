@@ -84,7 +84,7 @@ class State(NamedTuple):
     fit: NDArray[np.int16]  # [m, h, t] workers that fit
     every: Ints  # [m, t] on all servers
     cost: Floats  # [k, t] of the candidates of one job
-    least: Floats  # [k] lower bound on these of each mode
+    least: Floats  # [k] lower bound on the costs of each mode
     lowest: Ints  # [2 m, t] workers that fit throughout some slots, on all servers, then on one
     length: Ints  # [2 m] number of these slots; 0 before it is computed
 
@@ -440,8 +440,12 @@ def _sample() -> tuple[Any, ...]:
     return without_moves(made.problem, made.state, listed(len(toy.jobs), [], (0.0, 0.0)))
 
 
-FUNCTIONS = (
-    copy, apply, smallest, fill_cost, place_ps, place_central, place, narrow, conflict, drop,
-    cost_mode, insert, *GENERIC,
+KERNEL = Kernel(
+    "elastic",
+    (
+        copy, apply, smallest, fill_cost, place_ps, place_central, place, narrow, conflict, drop,
+        cost_mode, insert, *GENERIC,
+    ),
+    _sample,
+    large,
 )  # fmt: skip
-KERNEL = Kernel("elastic", FUNCTIONS, _sample, large)

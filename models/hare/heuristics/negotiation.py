@@ -1,11 +1,11 @@
-"""Kernel of the negotiation: each job in turn plans against prices that rise where GPUs lack.
+"""Kernel of the negotiation: each job in turn plans at prices that rise where GPUs are short.
 
 Time is cut into cells. A job takes the path of least weight x completion + price over its rounds,
 as in the bound `lagrangian`, while the plans of the other jobs are known. GPU time is dearer where
 it is used more, so rounds fall into the synchronization of other jobs. It may be used beyond its
 capacity, at a price that rises from sweep to sweep. The price of a cell also rises for good with
-each sweep that leaves it beyond its capacity. At last the rounds are placed in the order of their
-planned starts, on the planned classes.
+each sweep that leaves it beyond its capacity. In the end the rounds are placed in the order
+of their planned starts, on the planned classes.
 
 References
 ----------
@@ -75,9 +75,9 @@ def plan_job(problem: Any, cells: Any, j: int, factor: float) -> bool:
             paid[k, q] = total
             used = cells.used[k, origin + q]
             congestion = (used / capacity) ** 4
-            lacking = min(1.0, max(0.0, (used + tasks - capacity) / tasks))
+            shortage = min(1.0, max(0.0, (used + tasks - capacity) / tasks))
             total += cells.price[k, origin + q] * (1.0 - CONGESTION + CONGESTION * congestion)
-            total += factor * cells.beyond[k] * lacking
+            total += factor * cells.beyond[k] * shortage
         paid[k, size] = total
     ready[0, : size + 1] = 0.0
     for p in range(first, last):
@@ -152,9 +152,9 @@ def negotiate(
 
 
 def raise_prices(problem: Problem, cells: Cells, rise: float) -> None:
-    """Raise the prices where the plans lack GPUs, by at most `rise` times the largest price."""
-    lacking = (cells.used - problem.capacity[:, None]) / problem.tasks.max()
-    cells.price[:] += rise * cells.beyond[:, None] * np.clip(lacking, 0.0, 1.0)
+    """Raise the prices where GPUs are short, by at most `rise` times the largest price."""
+    shortage = (cells.used - problem.capacity[:, None]) / problem.tasks.max()
+    cells.price[:] += rise * cells.beyond[:, None] * np.clip(shortage, 0.0, 1.0)
 
 
 def cells_of(problem: Problem, prices: GpuPrices) -> Cells:
