@@ -12,7 +12,6 @@ from schedgap.models.ring.exact import exact, interval_stages
 from schedgap.models.ring.exact.interval_stages import (
     destructive_bound_stage,
     dispatch_in_order,
-    relaxation_stage,
 )
 from schedgap.models.ring.heuristics.initial import initial_state
 from schedgap.models.ring.methods import METHODS
@@ -213,17 +212,6 @@ def asked_for(
     report = destructive_bound_stage(found, W1, found.schedule, 4, detail, budget=budget)
     assert report.complete and seeds == list(range(len(asked)))
     return asked
-
-
-def test_an_optimum_of_the_relaxation_is_no_proof() -> None:
-    """Rings that share servers in threes may take longer than pairs of them say."""
-    for n in range(6):
-        instance = generate("ring", preset="small-forced", seed=n, settings={"jobs": 5})
-        found = initial_state(instance, RunContext({}, "cp-sat", Budget(Clock(60)), Heard()))
-        given = instance, found.schedule, int(found.lower)
-        report = found.child("relaxed", relaxation_stage, *given, engine="cp-sat")
-        assert report is not None and not report.complete and not report.infeasible
-        assert "relaxed" not in found.proofs and found.lower <= (found.upper or 0)
 
 
 def test_a_plan_that_collides_is_executed_in_its_order() -> None:

@@ -48,7 +48,7 @@ def test_programs_for_cp_sat_stop_anywhere() -> None:
     for instance, best in EXAMPLES:
         for start in STARTS:
             most = {"start": start, "first": 2, "spread": 1}
-            names = ["climb"] if start == "none" else ["relax", "rar-ddls-cp", "climb"]
+            names = ["climb"] if start == "none" else ["rar-ddls-cp", "climb"]
             tasks += [(name, instance, best, most) for name in names]
             most = {"start": start, "first": 1, "spread": 0, "seconds": 0.004}
             tasks.append(("climb", instance, best, most))
@@ -83,7 +83,7 @@ def _anywhere(instance: RingInstance, start: str, **most: int) -> int:
     stops = sum(every_stop(name, instance, best, start=start, **most) for name in OWN)
     stops += every_stop("exact", instance, best, start=start, **most)
     tasks: list[Task] = []
-    for name in ("relax", "rar-ddls-cp", "climb"):
+    for name in ("rar-ddls-cp", "climb"):
         for seconds in (LONG, 0.003):
             tasks.append((name, instance, best, {"start": start, "seconds": seconds, **most}))
     return stops + apart(tasks)

@@ -10,7 +10,7 @@ from schedgap.models.ring import FAMILY, rules
 from schedgap.models.ring.algorithms.packing import pack
 from schedgap.models.ring.bounds.certificates import check_certificate
 from schedgap.models.ring.dispatch import Trial, dispatch
-from schedgap.models.ring.exact.interval_stages import destructive_bound_stage, relaxation_stage
+from schedgap.models.ring.exact.interval_stages import destructive_bound_stage
 from schedgap.models.ring.heuristics import initial
 from schedgap.models.ring.heuristics.initial import initial_state, settled_result
 from schedgap.models.ring.methods import METHODS as ALL
@@ -21,20 +21,13 @@ from strategies.clocks import LONG, StopAt
 
 def _climb(instance: RingInstance, call: RunContext) -> MethodResult:
     """Run the destructive bound from the initial state, in this process."""
-    return _staged(destructive_bound_stage, instance, call, "free")
-
-
-def _relax(instance: RingInstance, call: RunContext) -> MethodResult:
-    """Run the relaxation from the initial state, in this process."""
-    return _staged(relaxation_stage, instance, call)
-
-
-def _staged(stage: Any, instance: RingInstance, call: RunContext, *more: str) -> MethodResult:
     found = initial_state(instance, call)
     if end := settled_result(instance, found):
         return end
     lower = int(found.lower)
-    report = stage(found, instance, found.schedule, lower, *more, budget=call.budget)
+    report = destructive_bound_stage(
+        found, instance, found.schedule, lower, "free", budget=call.budget
+    )
     found.take("stage", report)
     assert found.closed or not report.complete
     return settled_result(instance, found) or found.outcome()
@@ -42,7 +35,6 @@ def _staged(stage: Any, instance: RingInstance, call: RunContext, *more: str) ->
 
 METHODS: dict[str, Method] = {method.name: method for method in ALL}
 METHODS["climb"] = Method("climb", "exact", _climb, "", "", engines=("cp-sat",))
-METHODS["relax"] = Method("relax", "exact", _relax, "", "", engines=("cp-sat",))
 STARTS = ("usual", "bad", "none")
 MANY = 10**7  # readings: no stop at all
 FEW = 60  # the same of a search whose engine never has enough time

@@ -2,9 +2,8 @@
 
 Few jobs are settled at once: the search of the proof refutes all makespans below the incumbent's,
 or finds better schedules. Otherwise prices of patterns give a bound, and local search a schedule,
-which has all of the time if there are many jobs. Up to `MANY_JOBS`, CP-SAT first minimises the
-makespan with contention between pairs of rings only, and simulates its plans. At last it refutes
-one makespan after another.
+which has all of the time if there are many jobs. Up to `MANY_JOBS`, CP-SAT then refutes one
+makespan after another.
 
 References
 ----------
@@ -19,7 +18,6 @@ from schedgap.models.ring.exact.prove import prove_goal
 from schedgap.models.ring.exact.stages import (
     bound_by_patterns,
     refute_makespans,
-    relax,
     search_locally,
 )
 from schedgap.models.ring.heuristics.initial import initial_state, settled_result
@@ -31,7 +29,6 @@ MANY_JOBS, MANY_PAIRS = 40, 300_000  # least jobs, or jobs x servers, without CP
 EARLY_SHARE, EARLY_SECONDS = 0.15, 10.0  # local search before the bound, with many jobs
 BOUND_SHARE, BOUND_SECONDS = 0.18, 15.0
 SEARCH_SHARE, FEW_SECONDS, SEARCH_SECONDS = 0.4, 6.0, 60.0  # few jobs, others
-RELAX_SHARE, RELAX_SECONDS = 0.2, 6.0  # the relaxation by pairs of rings
 REFUTE_SHARE, REFUTE_SECONDS = 0.2, 5.0  # the search of `proof.py`, at the beginning
 
 
@@ -60,7 +57,5 @@ def _search(instance: RingInstance, state: SearchState) -> None:
     most = FEW_SECONDS if jobs <= FEW_JOBS else SEARCH_SECONDS
     share = budget if many else budget.share(SEARCH_SHARE, most=most)
     search_locally(instance, state, share)
-    if not many and not state.closed:
-        relax(instance, state, budget.share(RELAX_SHARE, most=RELAX_SECONDS))
     if not many and not state.closed:
         refute_makespans(instance, state, budget)

@@ -1,9 +1,9 @@
-"""Stages of `exact` with CP-SAT: a relaxation, and a destructive bound.
+"""The stage of `exact` with CP-SAT: a destructive bound.
 
-Plans of a relaxation become schedules when they are simulated.
-Minimising the makespan in the whole program says little about the bound. Deciding whether a
-schedule ends by H is much easier for small H: most jobs cannot be spread any more, and there are
-few slots. So the bound is raised from below by refuting one makespan after another.
+Minimising the makespan says little about the bound. Deciding whether a schedule ends by H is much
+easier for small H: most jobs cannot be spread any more, and there are few slots. So the bound is
+raised from below by refuting one makespan after another. Plans of a relaxation become schedules
+when they are simulated.
 
 References
 ----------
@@ -28,47 +28,12 @@ from schedgap.models.ring.programs.intervals import Detail
 from schedgap.models.ring.programs.jobs_as_intervals import Plan
 from schedgap.models.ring.rates import rate_table
 from schedgap.models.ring.simulator import Placement, schedule_of
-from schedgap.models.search_state import StageProgress, StageResult, solve_program
+from schedgap.models.search_state import StageProgress, StageResult
 from schedgap.solvers import EngineResult, solve
 from schedgap.solvers.engines.confirm import confirm
 from schedgap.solvers.engines.results import SEEDS
 
 STEP_SHARE = 0.12  # share of the remaining time for the first question about a makespan
-
-
-def relaxation_stage(
-    state: StageProgress,
-    instance: RingInstance,
-    incumbent: RingSchedule | None,
-    lower: int,
-    *,
-    budget: Budget,
-) -> StageResult:
-    """Minimise the makespan with contention between pairs of rings only, and simulate the plans.
-
-    `state`: receiver of schedules and bounds. `incumbent`: best known schedule; no plan ends later.
-    `lower`: lower bound on the makespan, slots.
-    """
-    horizon = instance.horizon if incumbent is None else incumbent.makespan
-    try:
-        program = intervals.build(instance, horizon=horizon, detail="pairs", lower=lower)
-    except ScaleError as error:  # numbers of the program are too large
-        return StageResult(trace={"left_out": str(error)})
-    if program is None:
-        return StageResult(complete=True, infeasible=True)
-    plan = program.plan
-    _, report = solve_program(
-        state,
-        program.model,
-        "cp-sat",
-        budget=budget,
-        read=lambda values: simulated(instance, *plan(values)),
-        grid=1,
-        start=None if incumbent is None else program.start_from(incumbent),
-    )
-    if report.infeasible and incumbent is not None:
-        raise ContradictionError(f"no plan ends by {horizon}, where a schedule does")
-    return replace(report, complete=report.infeasible)  # its optimum proves nothing
 
 
 def destructive_bound_stage(

@@ -1,11 +1,9 @@
 """The stages of `exact`: those with an engine each in a child process, which loads it."""
 
-from collections.abc import Callable
-
 from schedgap.instances.ring import RingInstance
 from schedgap.models.method import Budget, RunContext
 from schedgap.models.ring.bounds.solve_bounds import run_pattern_lp
-from schedgap.models.ring.exact.interval_stages import destructive_bound_stage, relaxation_stage
+from schedgap.models.ring.exact.interval_stages import destructive_bound_stage
 from schedgap.models.ring.heuristics.local_search import search_stage
 from schedgap.models.ring.programs.concurrent_sets import concurrent_sets
 from schedgap.models.ring.programs.intervals import MOST_SETS, Detail
@@ -28,30 +26,14 @@ def bound_by_patterns(instance: RingInstance, state: SearchState, budget: Budget
     state.child("pattern-lp", pattern_bound_stage, instance, budget=budget, engine="highs")
 
 
-def relax(instance: RingInstance, state: SearchState, budget: Budget) -> None:
-    """Search by CP-SAT with contention between pairs of rings only."""
-    state.phase("contention between pairs of rings")
-    _run_cp_sat("pair-contention", relaxation_stage, instance, state, budget)
-
-
 def refute_makespans(instance: RingInstance, state: SearchState, budget: Budget) -> None:
     """Refute makespans by CP-SAT, from the bound on."""
     state.phase("refuting makespans")
     detail: Detail = "sets" if _large_jobs_prevail(instance) else "pairs"
-    _run_cp_sat("makespans", destructive_bound_stage, instance, state, budget, detail)
-
-
-def _run_cp_sat(
-    name: str,
-    stage: Callable[..., StageResult],
-    instance: RingInstance,
-    state: SearchState,
-    budget: Budget,
-    *more: Detail,
-) -> None:
-    """Run a stage with CP-SAT, from the present incumbent and bound."""
-    known = state.schedule, int(state.lower)
-    state.child(name, stage, instance, *known, *more, budget=budget, engine="cp-sat")
+    known = state.schedule, int(state.lower), detail
+    state.child(
+        "makespans", destructive_bound_stage, instance, *known, budget=budget, engine="cp-sat"
+    )
 
 
 def _large_jobs_prevail(instance: RingInstance) -> bool:

@@ -3,8 +3,8 @@
 `jobs_as_intervals` has the model without contention. `Detail` says how contention is added:
 
 - `free`: not at all;
-- `pairs`: two rings that share a server slow each other in every slot of their overlap
-  (stage `pair-contention` of `exact`); exact unless a ring meets two others at once;
+- `pairs`: two rings that share a server slow each other in every slot of their overlap;
+  exact unless a ring meets two others at once;
 - `sets`: by the sets of rings that run concurrently (`concurrent_sets`), the whole program;
   falls back to `slots` if there are too many sets;
 - `slots`: by the levels of (6) in every slot, the whole program (`rar-ddls-cp`).
