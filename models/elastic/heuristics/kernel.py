@@ -136,6 +136,16 @@ def smallest(row: Any) -> Any:
     return least
 
 
+def has_room(free: Any, row: int, d: int, number: Any, ps: Any) -> bool:
+    """Return whether some PSs fit in each slot of a run; the first slot without room decides."""
+    for r in range(len(ps)):
+        if ps[r] > 0.0:
+            for t in range(row, row + d):
+                if free[r, t] < number * ps[r]:
+                    return False
+    return True
+
+
 def fill_cost(number: int, upto: Any, before: Any, paid: Any, omega: Any) -> float:
     """Return the cost of some workers on the cheapest servers."""
     x = 0
@@ -168,6 +178,8 @@ def place_ps(
         fewest = max(1, int(np.ceil(((N - min(fits, N - 1)) * b - TOLERANCE) / B)))
         value = base + fewest * zeta
         if value >= cheapest - TIE * max(1.0, value):
+            continue
+        if not has_room(free[n], row, d, fewest, ps):
             continue
         for r in range(resources):
             low[r] = smallest(free[n, r, row : row + d])
@@ -443,8 +455,8 @@ def _sample() -> tuple[Any, ...]:
 KERNEL = Kernel(
     "elastic",
     (
-        copy, apply, smallest, fill_cost, place_ps, place_central, place, narrow, conflict, drop,
-        cost_mode, insert, *GENERIC,
+        copy, apply, smallest, has_room, fill_cost, place_ps, place_central, place, narrow,
+        conflict, drop, cost_mode, insert, *GENERIC,
     ),
     _sample,
     large,
