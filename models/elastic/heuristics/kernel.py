@@ -28,6 +28,7 @@ from schedgap.solvers.search.compiled import Kernel
 from schedgap.solvers.search.moves import GENERIC
 
 MANY = 32767  # upper limit on workers on a server
+ABOVE = 1.0 + 2.0**-51  # ABOVE / x is above 1 / x even when rounded; so k * x counts as k
 SKIPPED = 4  # after a start without a server for the PSs, duration // 4 more starts are skipped
 
 
@@ -118,9 +119,9 @@ def apply(problem: Any, state: Any, j: int, sign: int) -> None:
             for r in range(free.shape[1]):
                 unit = units[m, r]
                 if unit > 0.0:
-                    row = free[h, r, first:last]
+                    row, inverse = free[h, r, first:last], ABOVE / unit  # products are faster
                     for t in range(len(row)):
-                        number[t] = min(number[t], row[t] / unit)
+                        number[t] = min(number[t], row[t] * inverse)
             of_server, every = fit[m, h, first:last], state.every[m, first:last]
             for t in range(len(number)):
                 now, before = int(max(number[t], 0.0)), int(of_server[t])
@@ -134,6 +135,16 @@ def smallest(row: Any) -> Any:
     for t in range(len(row)):
         least = min(least, row[t])
     return least
+
+
+def has_room(free: Any, row: int, d: int, number: Any, ps: Any) -> bool:
+    """Return whether some PSs fit in each slot of a run; the first slot without room decides."""
+    for r in range(len(ps)):
+        if ps[r] > 0.0:
+            for t in range(row, row + d):
+                if free[r, t] < number * ps[r]:
+                    return False
+    return True
 
 
 def fill_cost(number: int, upto: Any, before: Any, paid: Any, omega: Any) -> float:
@@ -168,6 +179,8 @@ def place_ps(
         fewest = max(1, int(np.ceil(((N - min(fits, N - 1)) * b - TOLERANCE) / B)))
         value = base + fewest * zeta
         if value >= cheapest - TIE * max(1.0, value):
+            continue
+        if not has_room(free[n], row, d, fewest, ps):
             continue
         for r in range(resources):
             low[r] = smallest(free[n, r, row : row + d])
@@ -443,8 +456,8 @@ def _sample() -> tuple[Any, ...]:
 KERNEL = Kernel(
     "elastic",
     (
-        copy, apply, smallest, fill_cost, place_ps, place_central, place, narrow, conflict, drop,
-        cost_mode, insert, *GENERIC,
+        copy, apply, smallest, has_room, fill_cost, place_ps, place_central, place, narrow,
+        conflict, drop, cost_mode, insert, *GENERIC,
     ),
     _sample,
     large,
