@@ -41,7 +41,7 @@ SHIFTS, MUTATION = 0.5, 0.5  # shares of the moves that shift a job, and that dr
 HOT, COLD = 1.5, 0.015  # first and last temperature, relative to the mean value of a job / jobs
 SOFT, HARD = 0.1, 3.0  # first and last price beyond the capacity, in the largest price
 RISE = 14.0  # rise of the price of a cell that is always short of GPUs, in the largest price
-SWEEPS = 30  # sweeps over all jobs in a negotiation without time limit
+SWEEPS = 200  # sweeps over all jobs in a negotiation without time limit
 MOVES_WITHOUT_LIMIT = 2000  # moves of `local-search`, if neither moves nor a time limit are given
 ANY = 2**40  # moves until the time is up
 
