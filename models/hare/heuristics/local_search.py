@@ -24,7 +24,7 @@ from schedgap.models.hare.algorithms.list_wspt import list_wspt, smith_ratio
 from schedgap.models.hare.bounds.lagrangian import GpuPrices
 from schedgap.models.hare.decode import assign_gpus
 from schedgap.models.hare.heuristics.kernel import KERNEL, Plan, Problem, State
-from schedgap.models.hare.heuristics.negotiation import NEGOTIATION, cells_of, raise_prices
+from schedgap.models.hare.heuristics.negotiation import NEGOTIATION, cells_of, move_prices
 from schedgap.models.hare.integer_time import HareSteps, steps
 from schedgap.models.method import MethodResult, RunContext
 from schedgap.solvers import Clock
@@ -39,9 +39,9 @@ MAX_REMOVED = 10  # jobs that a move removes
 DELAY = 0.5  # longest delay of a batch, relative to the rest of the job, in half of the genes
 SHIFTS, MUTATION = 0.5, 0.5  # shares of the moves that shift a job, and that draw another gene
 HOT, COLD = 1.5, 0.015  # first and last temperature, relative to the mean value of a job / jobs
-SOFT, HARD = 0.1, 1.0  # first and last price beyond the capacity, in the largest price
-RISE = 7.0  # rise of the price of a cell that is always short of GPUs, in the largest price
-SWEEPS = 30  # sweeps over all jobs in a negotiation without time limit
+SOFT, HARD = 0.1, 3.0  # first and last price beyond the capacity, in the largest price
+RISE = 14.0  # rise of the price of a cell that is always short of GPUs, in the largest price
+SWEEPS = 200  # sweeps over all jobs in a negotiation without time limit
 MOVES_WITHOUT_LIMIT = 2000  # moves of `local-search`, if neither moves nor a time limit are given
 ANY = 2**40  # moves until the time is up
 
@@ -213,7 +213,7 @@ class LocalSearch:
             before, spent = spent, sweep / SWEEPS
             if math.isfinite(remaining):
                 spent = (clock.elapsed() - begin) / remaining
-            raise_prices(problem, cells, RISE * (spent - before))
+            move_prices(problem, cells, RISE * (spent - before))
 
     def improve(self, clock: Clock, moves: int = ANY) -> None:
         """Search until the clock expires or the moves are made; a later call continues.

@@ -1,11 +1,11 @@
 """Kernel of the negotiation: each job in turn plans at prices that rise where GPUs are short.
 
 Time is cut into cells. A job takes the path of least weight x completion + price over its rounds,
-as in the bound `lagrangian`, while the plans of the other jobs are known. GPU time is dearer where
-it is used more, so rounds fall into the synchronization of other jobs. It may be used beyond its
-capacity, at a price that rises from sweep to sweep. The price of a cell also rises for good with
-each sweep that leaves it beyond its capacity. In the end the rounds are placed in the order
-of their planned starts, on the planned classes.
+as in the bound `lagrangian`, while the plans of the other jobs are known. GPU time may be used
+beyond its capacity, at a price that rises from sweep to sweep. After each sweep the prices rise
+where GPUs are short, and fall where they are idle. Times are rounded up to cells, so a plan within
+the capacities is a schedule. In the end the rounds are placed in the order of their planned starts,
+on the planned classes.
 
 References
 ----------
@@ -34,7 +34,7 @@ from schedgap.solvers.search.compiled import Kernel
 LARGE = 1000  # tasks from which on it is compiled
 CELLS, LATER = 24_000, 1.2  # number of cells, and their end relative to the end of the prices
 ROOM = 10_000_000  # largest number of cells x rounds of a job
-CONGESTION = 0.5  # part of a price that rises with the fourth power of the share of GPUs in use
+FALL = 0.6  # how fast a price falls where GPUs are idle, relative to its rise where they are short
 
 
 class Cells(NamedTuple):
@@ -49,7 +49,7 @@ class Cells(NamedTuple):
     kind: Ints  # [p] planned class, or -1
     start: Ints  # [p] planned cell
     paid: Floats  # [k, q + 1] price of a GPU from the first cell of a job
-    ready: Floats  # [r, q + 1] least price of r rounds if the next one may start in the cell
+    ready: Floats  # [r, x] least price of r rounds; the next one may start x cells after its first
 
 
 def use(cells: Any, p: int, tasks: int) -> None:
@@ -59,63 +59,80 @@ def use(cells: Any, p: int, tasks: int) -> None:
         cells.used[k, q] += tasks
 
 
+def price_of(problem: Any, cells: Any, k: int, q: int, tasks: int, factor: float) -> float:
+    """Return the price of a GPU in a cell for a job of at most so many tasks at once."""
+    used, capacity = cells.used[k, q], problem.capacity[k]
+    shortage = min(1.0, max(0.0, (used + tasks - capacity) / tasks))
+    price: float = cells.price[k, q] + factor * cells.beyond[k] * shortage
+    return price
+
+
 def plan_job(problem: Any, cells: Any, j: int, factor: float) -> bool:
     """Write the cheapest plan of a job; False if it does not fit into the cells."""
     first, last, kinds = problem.batches[j], problem.batches[j + 1], len(problem.capacity)
     origin = int(np.ceil(problem.arrival[j] / cells.step))
     paid, ready, size = cells.paid, cells.ready, cells.used.shape[1] - origin
-    if size < 1:
-        return False
-    tasks = 0
+    weight, tasks = problem.weight[j] * cells.step, 0
     for p in range(first, last):
         tasks = max(tasks, problem.tasks[p])
-    for k in range(kinds):
-        capacity, total = problem.capacity[k], 0.0
-        for q in range(size):
-            paid[k, q] = total
-            used = cells.used[k, origin + q]
-            congestion = (used / capacity) ** 4
-            shortage = min(1.0, max(0.0, (used + tasks - capacity) / tasks))
-            total += cells.price[k, origin + q] * (1.0 - CONGESTION + CONGESTION * congestion)
-            total += factor * cells.beyond[k] * shortage
-        paid[k, size] = total
-    ready[0, : size + 1] = 0.0
+    if cells.kind[first] >= 0:  # no better plan ends later than at the cost of the last one
+        ended = cells.start[last - 1] + cells.duration[last - 1, cells.kind[last - 1]]
+        value = weight * (ended - origin)
+        for p in range(first, last):
+            k = cells.kind[p]
+            for q in range(cells.start[p], cells.start[p] + cells.train[p, k]):
+                value += problem.tasks[p] * price_of(problem, cells, k, q, tasks, factor)
+        size = min(size, int(value / weight) + 1)
+    width = size + 1  # starts of each round that leave the least time to the other rounds
     for p in range(first, last):
-        before, after, width = ready[p - first], ready[p - first + 1], float(problem.tasks[p])
-        after[: size + 1] = np.inf
+        width -= cells.duration[p].min()
+    if width < 1:
+        return False
+    for k in range(kinds):
+        paid[k, 0] = 0.0
+        for q in range(size):
+            price = price_of(problem, cells, k, origin + q, tasks, factor)
+            paid[k, q + 1] = paid[k, q] + price
+    ready[0, :width], earliest = 0.0, 0
+    for p in range(first, last):
+        before, after, number = ready[p - first], ready[p - first + 1], float(problem.tasks[p])
+        shortest = cells.duration[p].min()
+        after[:width] = np.inf
         for k in range(kinds):
-            train, duration = cells.train[p, k], cells.duration[p, k]
-            number = max(0, size + 1 - duration)
-            begun, ended = paid[k, :number], paid[k, train : train + number]
-            reached = after[duration : duration + number]
-            for q in range(number):  # slices and no branch: compiled to vector instructions
-                value = before[q] + width * (ended[q] - begun[q])
-                reached[q] = value if value < reached[q] else reached[q]
+            later = cells.duration[p, k] - shortest
+            end, starts = earliest + cells.train[p, k], max(0, width - later)
+            begun, ended = paid[k, earliest : earliest + starts], paid[k, end : end + starts]
+            reached = after[later : later + starts]
+            for x in range(starts):  # slices and no branch: compiled to vector instructions
+                value = before[x] + number * (ended[x] - begun[x])
+                reached[x] = value if value < reached[x] else reached[x]
+        earliest += shortest
         if p < last - 1:
             least = np.inf
-            for q in range(size + 1):
-                least = after[q] if after[q] < least else least
-                after[q] = least
-    best, at, weight = np.inf, 0, problem.weight[j] * cells.step
-    for q in range(size + 1):
-        value = ready[last - first, q] + weight * q
+            for x in range(width):
+                least = after[x] if after[x] < least else least
+                after[x] = least
+    best, at = np.inf, 0
+    for x in range(width):
+        value = ready[last - first, x] + weight * x
         if value < best:
-            best, at = value, q
-    if best == np.inf:
-        return False
+            best, at = value, x
     for p in range(last - 1, first - 1, -1):
-        before, after, best, origin_of = ready[p - first], ready[p - first + 1], np.inf, 0
+        before, after, best, chosen = ready[p - first], ready[p - first + 1], np.inf, 0
+        shortest = cells.duration[p].min()
+        earliest -= shortest
         while p < last - 1 and at > 0 and after[at - 1] == after[at]:
             at -= 1
         for k in range(kinds):
-            q = at - cells.duration[p, k]
-            if q >= 0:
+            x = at + shortest - cells.duration[p, k]
+            if x >= 0:
+                q = earliest + x
                 price = paid[k, q + cells.train[p, k]] - paid[k, q]
-                value = before[q] + problem.tasks[p] * price
+                value = before[x] + problem.tasks[p] * price
                 if value < best:
-                    best, origin_of, cells.kind[p] = value, q, k
-        at = origin_of
-        cells.start[p] = origin + at
+                    best, chosen, cells.kind[p] = value, x, k
+        at = chosen
+        cells.start[p] = origin + earliest + at
     return True
 
 
@@ -151,10 +168,14 @@ def negotiate(
     return True
 
 
-def raise_prices(problem: Problem, cells: Cells, rise: float) -> None:
-    """Raise the prices where GPUs are short, by at most `rise` times the largest price."""
+def move_prices(problem: Problem, cells: Cells, move: float) -> None:
+    """Raise the prices where GPUs are short, and lower them slowly where GPUs are idle.
+
+    `move`: largest rise, in the largest price.
+    """
     shortage = (cells.used - problem.capacity[:, None]) / problem.tasks.max()
-    cells.price[:] += rise * cells.beyond[:, None] * np.clip(shortage, 0.0, 1.0)
+    rise = np.clip(shortage, 0.0, 1.0) + FALL * np.clip(shortage, -1.0, 0.0)
+    np.maximum(cells.price + move * cells.beyond[:, None] * rise, 0.0, out=cells.price)
 
 
 def cells_of(problem: Problem, prices: GpuPrices) -> Cells:
@@ -165,19 +186,18 @@ def cells_of(problem: Problem, prices: GpuPrices) -> Cells:
     rounds = int(np.diff(problem.batches).max())
     number, kinds = min(CELLS, ROOM // rounds), len(problem.capacity)
     step = LATER * float(prices.grid[-1]) / number
-    train = np.maximum(1, np.rint(problem.train / step)).astype(np.int64)
     middles, own = (np.arange(number) + 0.5) * step, (prices.grid[1:] + prices.grid[:-1]) / 2
     dear = step * np.array([np.interp(middles, own, row, right=0.0) for row in prices.price])
     speed = (problem.train.min(axis=1)[:, None] / problem.train).mean(axis=0)
     return Cells(
         step=step,
-        train=train,
-        duration=np.maximum(train, np.rint(problem.duration / step)).astype(np.int64),
+        train=np.ceil(problem.train / step).astype(np.int64),
+        duration=np.ceil(problem.duration / step).astype(np.int64),
         price=dear,
         beyond=dear.max() * speed / speed.max(),
         used=np.zeros((kinds, number), dtype=np.int64),
-        kind=np.full(len(train), -1),
-        start=np.zeros(len(train), dtype=np.int64),
+        kind=np.full(len(problem.tasks), -1),
+        start=np.zeros(len(problem.tasks), dtype=np.int64),
         paid=np.zeros((kinds, number + 1)),
         ready=np.zeros((rounds + 1, number + 1)),
     )
@@ -200,7 +220,7 @@ def _sample() -> tuple[Any, ...]:
 
 NEGOTIATION = Kernel(
     "hare-negotiation",
-    (find, split, merge, reserve, first_fit, place, use, plan_job, negotiate),
+    (find, split, merge, reserve, first_fit, place, use, price_of, plan_job, negotiate),
     _sample,
     lambda instance: instance.number_of_tasks >= LARGE,
 )
