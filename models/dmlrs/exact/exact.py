@@ -8,7 +8,7 @@
    ones. Annealing takes the rest of the time.
 
 Large instances have neither CP-SAT nor patterns. Branches on the completions of jobs give their
-bound, and annealing takes the rest of the time.
+bound. Jobs that negotiate for capacity give starts for annealing, which takes the rest of the time.
 
 References
 ----------
@@ -32,14 +32,20 @@ from schedgap.models.dmlrs.exact.stages import (
     decide_by_packing,
     refute_utilities,
 )
-from schedgap.models.dmlrs.heuristics.search_stages import list_stage, search
+from schedgap.models.dmlrs.heuristics.search_stages import (
+    HOT,
+    WARM,
+    list_stage,
+    search,
+    search_negotiated,
+)
 from schedgap.models.method import MethodResult, RunContext
 
 FEW_COLUMNS = 1000  # size of the proof's program up to which CP-SAT comes before columns
-MOVES = 80  # moves of the first search, per job
+MOVES, START_MOVES = 80, 160  # moves of the first search and of negotiated starts, per job
 # Fractions of the time left.
 SEARCH_SHARE, SECOND_SEARCH_SHARE = 0.1, 0.2
-COLUMN_SHARE, PATTERN_SHARE = 0.3, 0.4
+COLUMN_SHARE, PATTERN_SHARE, NEGOTIATED_SHARE = 0.3, 0.4, 0.3
 GRID = 3000  # steps of the work, for columns with all machines merged
 PROOF_STEP = 0.25  # share of the gap that is left for the trees, from one bound to the next
 REFUTE_SECONDS = 1.0  # most time for a proof that the first schedules are optimal
@@ -71,6 +77,8 @@ def exact(
     budget = call.budget.share(COLUMN_SHARE)
     if large:
         prices = branch_on_completions(state, instance, prices, budget=budget)
+        starts = START_MOVES * len(instance.jobs)
+        search_negotiated(state, instance, prices, moves=starts, time_share=NEGOTIATED_SHARE)
     else:
         prices = solve_columns(state, instance, prices, grid=GRID, budget=budget)
         if not few:
@@ -81,5 +89,5 @@ def exact(
         budget = call.budget.share(PROOF_SHARE)
         if state.closed or refute_utilities(instance, state, budget, step=PROOF_STEP):
             return state.outcome()
-    search(state, instance, prices, moves=10 * moves)
+    search(state, instance, prices, moves=10 * moves, hot=WARM if large else HOT)
     return state.outcome("too large to decide: bounded and searched only" if large else "")
