@@ -29,11 +29,11 @@ def flat(kinds, end, price=1.0):
 
 
 @settings(max_examples=20)
-@given(st.integers(0, 2**20), st.sampled_from([0.0, 0.5, 3.0]))
-def test_a_plan_is_the_cheapest_of_all(seed, factor):
+@given(st.integers(0, 2**20), st.sampled_from([0.0, 0.5, 3.0]), st.sampled_from([0, 1e-300, 1]))
+def test_a_plan_is_the_cheapest_of_all(seed, factor, weight):
     rng = np.random.default_rng(seed)
-    instance = instance_of({"a": "fast", "b": "fast", "c": "slow"}, [JOB | {"arrival": 1}])
-    problem = problem_of(instance)[0]
+    kinds = {"a": "fast", "b": "fast", "c": "slow"}
+    problem = problem_of(instance_of(kinds, [JOB | {"arrival": 1, "weight": weight}]))[0]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(negotiation, "CELLS", 12)
         cells = cells_of(problem, flat(2, 10.0, rng.random()))

@@ -75,14 +75,14 @@ def plan_job(problem: Any, cells: Any, j: int, factor: float) -> bool:
     weight, tasks = problem.weight[j] * cells.step, 0
     for p in range(first, last):
         tasks = max(tasks, problem.tasks[p])
-    if cells.kind[first] >= 0:  # no better plan ends later than at the cost of the last one
+    if cells.kind[first] >= 0 and weight > 0:  # no better plan's delay exceeds the last cost
         ended = cells.start[last - 1] + cells.duration[last - 1, cells.kind[last - 1]]
         value = weight * (ended - origin)
         for p in range(first, last):
             k = cells.kind[p]
             for q in range(cells.start[p], cells.start[p] + cells.train[p, k]):
                 value += problem.tasks[p] * price_of(problem, cells, k, q, tasks, factor)
-        size = min(size, int(value / weight) + 1)
+        size = int(min(float(size), value / weight + 1))
     width = size + 1  # starts of each round that leave the least time to the other rounds
     for p in range(first, last):
         width -= cells.duration[p].min()
