@@ -73,7 +73,7 @@ def proved(instance: RingInstance, goal: int) -> dict[str, Any]:
     return read
 
 
-def first_schedule(space: RingSpace, most: int = 50_000) -> list[Region] | None:
+def first_schedule(space: RingSpace, most: int = 1_000_000) -> list[Region] | None:
     """Return the regions around a schedule, the outermost first, found without any prices."""
     stack: list[list[Region]] = [[space.root()]]
     for _ in range(most):

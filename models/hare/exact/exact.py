@@ -33,7 +33,7 @@ LATE_MOVES = 1500  # moves per task of the local search after branch and price g
 LARGE_TABLES = 2_000_000  # size of pricing tables beyond which the root bound takes long
 MAX_TASKS = 5000  # for CP-SAT, and for branch and price
 BRACKET_SHARE = 0.5  # share of the time for the only bound
-NEGOTIATION_SHARE = 0.9  # share of the time left for it; local search gains less
+NEGOTIATION_SHARE = 0.9  # share of the time left; local search has the rest and gains less
 MIN_SEARCH = 30.0  # seconds of local search after it, if there is no time limit
 
 
