@@ -177,9 +177,9 @@ def test_what_does_not_fit_into_memory_is_refused(
 
 
 def test_a_check_is_ended_within_a_node() -> None:
-    """One leaf, for which 1000 tables of 16 million entries are filled."""
+    """One leaf, for which 10,000 tables of 16 million entries are filled."""
     job = {"rounds": 1, "tasks_per_round": 1, "weight": 1}
-    times = [4000] + [4 + n % 3 for n in range(1000)]
+    times = [4000] + [4 + n % 3 for n in range(10_000)]
     instance = instance_of({"g": "k"}, [job | {"training_time": {"k": t}} for t in times])
     vectors = [{"q": 0, "p": []}]
     data = proof_data(instance, 10**7, vectors=vectors, cuts=[], tree=[{"v": 0}])
