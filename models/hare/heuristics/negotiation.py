@@ -75,7 +75,7 @@ def plan_job(problem: Any, cells: Any, j: int, factor: float) -> bool:
     weight, tasks = problem.weight[j] * cells.step, 0
     for p in range(first, last):
         tasks = max(tasks, problem.tasks[p])
-    if cells.kind[first] >= 0 and weight > 0:  # no better plan's delay exceeds the last cost
+    if cells.kind[first] >= 0 and weight > 0:  # a plan that ends later costs more than the last
         ended = cells.start[last - 1] + cells.duration[last - 1, cells.kind[last - 1]]
         value = weight * (ended - origin)
         for p in range(first, last):
