@@ -28,7 +28,6 @@ from schedgap.solvers.search.compiled import Kernel
 from schedgap.solvers.search.moves import GENERIC
 
 MANY = 32767  # upper limit on workers on a server
-ABOVE = 1.0 + 2.0**-51  # ABOVE / x is above 1 / x even when rounded; so k * x counts as k
 SKIPPED = 4  # after a start without a server for the PSs, duration // 4 more starts are skipped
 
 
@@ -119,9 +118,9 @@ def apply(problem: Any, state: Any, j: int, sign: int) -> None:
             for r in range(free.shape[1]):
                 unit = units[m, r]
                 if unit > 0.0:
-                    row, inverse = free[h, r, first:last], ABOVE / unit  # products are faster
+                    row = free[h, r, first:last]
                     for t in range(len(row)):
-                        number[t] = min(number[t], row[t] * inverse)
+                        number[t] = min(number[t], row[t] / unit)
             of_server, every = fit[m, h, first:last], state.every[m, first:last]
             for t in range(len(number)):
                 now, before = int(max(number[t], 0.0)), int(of_server[t])
