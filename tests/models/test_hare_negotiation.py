@@ -92,6 +92,23 @@ def test_durations_are_rounded_up_to_cells():
         assert (length * cells.step >= own).all() and ((length - 1) * cells.step < own).all()
 
 
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_a_class_that_takes_longer_than_all_cells_is_not_planned(rounds):
+    """In cells, 10^12 is beyond integers of 64 bits here."""
+    times = {
+        "training_time": {"fast": 1e-6, "slow": 1e12},
+        "synchronization_time": {"fast": 0, "slow": 0},
+    }
+    job = JOB | {"rounds": rounds} | times
+    problem = problem_of(instance_of({"a": "fast", "b": "fast", "c": "slow"}, [job]))[0]
+    cells = cells_of(problem, flat(2, 1000 * problem.train.min()))
+    assert problem.duration.max() / cells.step > 2.0**63
+    assert negotiation.plan_job(problem, cells, 0, 1.0)
+    fast = problem.train[0].argmin()
+    assert (cells.kind == fast).all()
+    assert cells.start.tolist() == [x * cells.duration[0, fast] for x in range(rounds)]
+
+
 def test_compiled_and_plain_sweeps_are_equal(monkeypatch):
     monkeypatch.setattr(negotiation, "CELLS", 200)
     fast = compiled_entry(NEGOTIATION)

@@ -191,8 +191,8 @@ def cells_of(problem: Problem, prices: GpuPrices) -> Cells:
     speed = (problem.train.min(axis=1)[:, None] / problem.train).mean(axis=0)
     return Cells(
         step=step,
-        train=np.ceil(problem.train / step).astype(np.int64),
-        duration=np.ceil(problem.duration / step).astype(np.int64),
+        train=_whole_cells(problem.train, step, number),
+        duration=_whole_cells(problem.duration, step, number),
         price=dear,
         beyond=dear.max() * speed / speed.max(),
         used=np.zeros((kinds, number), dtype=np.int64),
@@ -201,6 +201,12 @@ def cells_of(problem: Problem, prices: GpuPrices) -> Cells:
         paid=np.zeros((kinds, number + 1)),
         ready=np.zeros((rounds + 1, number + 1)),
     )
+
+
+def _whole_cells(time: Floats, step: float, number: int) -> Ints:
+    """Return times rounded up to cells; what is longer than all cells may be beyond integers."""
+    cells: Ints = np.minimum(np.ceil(time / step), number + 1).astype(np.int64)
+    return cells
 
 
 def _sample() -> tuple[Any, ...]:
