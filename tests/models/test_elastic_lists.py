@@ -298,3 +298,33 @@ def test_a_long_closed_horizon_is_not_held_in_memory(name: str) -> None:
         [slots(2), slots(2)], servers=ONE_GPU, horizon=10**8, horizon_policy="closed"
     )
     assert run(name, instance).schedule is not None
+
+
+@pytest.mark.parametrize(
+    ("unit", "room", "workers"),
+    [(0.16539539173060225, 0.4961851751918065, 3), (134963096154.25784, 944741673079.8043, 7)],
+)
+def test_a_worker_that_nearly_fits_is_not_counted(unit, room, workers):
+    """Server s1 has room for all but 10^-6 of the last worker, and is updated once by j1."""
+    instance = instance_of(
+        [
+            {"weight": 100, "epochs": 4, "train_time": {"w2": 1}, "update_time": 0},
+            {"weight": 100, "epochs": 10, "train_time": {"w3": 1}, "update_time": 0},
+            {"epochs": 3, "chunks": workers, "gradient_size": 1e6, "train_time": {"w1": 1},
+             "update_time": 0},
+        ],
+        architecture="ring_allreduce",
+        horizon=400,
+        resources=["gpu", "tpu", "mem", "bandwidth"],
+        servers=[
+            {"id": "s1", "capacity": {"gpu": 1, "mem": room, "bandwidth": 1000}},
+            {"id": "s2", "capacity": {"tpu": 1, "mem": (workers + 0.03) * unit, "bandwidth": 1000}},
+        ],
+        worker_types=[
+            {"id": "w1", "demand": {"mem": unit, "bandwidth": 1}},
+            {"id": "w2", "demand": {"gpu": 1, "bandwidth": 1}},
+            {"id": "w3", "demand": {"tpu": 1, "mem": unit, "bandwidth": 1}},
+        ],
+    )  # fmt: skip
+    found = BY_NAME["wspt-list"].run(instance, RunContext({}, None, Budget(), Record()))
+    assert list(rules.check(instance, found.schedule.to_data(instance), {})) == []
